@@ -1,0 +1,1 @@
+"""The tests of mnemic, laid out as the package is."""
