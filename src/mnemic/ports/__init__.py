@@ -1,0 +1,75 @@
+"""Every contract between the parts: what implements it is named only by ``app``."""
+
+from mnemic.ports.component import (
+    Clock,
+    ComponentType,
+    EventHandler,
+    FactEmitter,
+    IComponent,
+    Ids,
+    IEventBus,
+    ModelLookup,
+)
+from mnemic.ports.engine import BatchItem, BatchResult, IMemoryEngine
+from mnemic.ports.filters import Condition, Junction, MemoryFilter, Operator
+from mnemic.ports.journal import (
+    Annotation,
+    AuditRecord,
+    AuditRow,
+    Deletion,
+    IdempotencyRecord,
+    Job,
+    Journal,
+    SessionRow,
+    Touch,
+    Unit,
+    VectorWrite,
+    WorkingMark,
+)
+from mnemic.ports.models import Embedder, EmbeddingCache, ITokenCounter
+from mnemic.ports.policy import Action, Decision, Policy, Readable
+from mnemic.ports.storage import Capability, Edge, EdgeKind, Head, IMemoryProvider, Order, WordStats
+
+__all__ = [
+    "Action",
+    "Annotation",
+    "AuditRecord",
+    "AuditRow",
+    "BatchItem",
+    "BatchResult",
+    "Capability",
+    "Clock",
+    "ComponentType",
+    "Condition",
+    "Decision",
+    "Deletion",
+    "Edge",
+    "EdgeKind",
+    "Embedder",
+    "EmbeddingCache",
+    "EventHandler",
+    "FactEmitter",
+    "Head",
+    "IComponent",
+    "IEventBus",
+    "IMemoryEngine",
+    "IMemoryProvider",
+    "ITokenCounter",
+    "IdempotencyRecord",
+    "Ids",
+    "Job",
+    "Journal",
+    "Junction",
+    "MemoryFilter",
+    "ModelLookup",
+    "Operator",
+    "Order",
+    "Policy",
+    "Readable",
+    "SessionRow",
+    "Touch",
+    "Unit",
+    "VectorWrite",
+    "WordStats",
+    "WorkingMark",
+]
