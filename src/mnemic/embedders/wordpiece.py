@@ -6,18 +6,23 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import Final
 
-__all__ = ["WordPiece"]
+from mnemic.models import FOLDER, read_verified
+
+__all__ = ["WordPiece", "packaged_tokenizer"]
 
 _LONGEST_WORD: Final = 100  # characters; a longer word is one unknown token, as in the original tokenizer
 _CACHED_WORDS: Final = 50_000
 _ASCII_WORD: Final = re.compile(r"[!-/:-@\[-`{-~]|[^\s!-/:-@\[-`{-~]+")
 _ASCII_DROPPED: Final = dict.fromkeys(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
+# As the original tokenizer has them, the gap before 0x2B920 included.
 _CJK: Final = (
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B81F), (0x2B820, 0x2CEAF), (0x2F800, 0x2FA1F),
+    (0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
 
 
@@ -103,3 +108,13 @@ class WordPiece:
                 return
             yield piece
             start, prefix = end, "##"
+
+
+@cache
+def packaged_tokenizer(model: str, folder: Path = FOLDER) -> WordPiece:
+    """Return the tokenizer of a packaged model; each is loaded once.
+
+    Raises:
+        ModelIntegrityError: Its file differs from its recorded hash.
+    """
+    return WordPiece(read_verified(f"{model}/tokenizer.json", folder=folder))

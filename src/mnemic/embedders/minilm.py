@@ -1,0 +1,225 @@
+"""The packaged all-MiniLM-L6-v2 on ONNX Runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, TypeVar
+
+import numpy as np
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+from mnemic.embedders.wordpiece import packaged_tokenizer
+from mnemic.errors import ConfigurationError, EmbedderError, NotRunningError
+from mnemic.models import CHECKSUMS, FOLDER, read_verified
+from mnemic.ports import Embedder
+from mnemic.types import Vector
+
+__all__ = ["MiniLM", "sessions_loaded"]
+
+_T = TypeVar("_T")
+
+_NAME: Final = "all-MiniLM-L6-v2"
+_CLS, _SEP = 101, 102
+_PADDED_TOKENS: Final = 2048  # of one batch, padding included: what one run may cost, about half a second
+_PROVIDERS: Final = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+_ORT_ERRORS: Final = (
+    ort_errors.EPFail,
+    ort_errors.EngineError,
+    ort_errors.Fail,
+    ort_errors.InvalidArgument,
+    ort_errors.NotImplemented,
+    ort_errors.RuntimeException,
+)
+
+
+class _Model:
+    """One session with its two threads: one for writes, one that stays free for queries."""
+
+    def __init__(self, folder: Path, device: str) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        content = read_verified(f"{_NAME}/model.onnx", folder=folder)
+        self.tokenizer = packaged_tokenizer(_NAME, folder)
+        self.session = ort.InferenceSession(content, options, providers=[_PROVIDERS[device]])
+        self.users = 0
+        self._writes = ThreadPoolExecutor(1, thread_name_prefix="minilm-writes")
+        self._queries = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
+
+    async def run(self, job: Callable[[], _T], *, urgent: bool) -> _T:
+        try:
+            waiting = (self._queries if urgent else self._writes).submit(job)
+        except RuntimeError as error:
+            raise NotRunningError("the embedder was closed while it worked; open it again") from error
+        return await asyncio.wrap_future(waiting)
+
+    def shut_down(self) -> None:
+        self._writes.shutdown()
+        self._queries.shutdown()
+
+    def vectors(self, batch: Sequence[Sequence[int]]) -> Vector:
+        ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+        found: Vector = self.session.run(["sentence_embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        return found
+
+
+class _Shared:
+    """The sessions of this process: loaded once for each folder and device, freed with their last user."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[tuple[Path, str], _Model] = {}
+        self.loads = 0
+
+    def acquire(self, key: tuple[Path, str]) -> _Model:
+        with self._lock:
+            model = self._models.get(key)
+            if model is None:
+                model = self._models[key] = _Model(*key)
+                self.loads += 1
+            model.users += 1
+            return model
+
+    def release(self, key: tuple[Path, str]) -> None:
+        with self._lock:
+            model = self._models[key]
+            model.users -= 1
+            if model.users:
+                return
+            del self._models[key]
+        model.shut_down()
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+
+_shared = _Shared()
+
+
+def sessions_loaded() -> tuple[int, int]:
+    """Return how many sessions this process holds now, and how many it has ever loaded."""
+    return len(_shared), _shared.loads
+
+
+class MiniLM(Embedder):
+    """The default embedder: 384 dimensions, English, exact to the original model within 0.001 of cosine.
+
+    Text beyond 256 tokens is not seen. A text without any token has a row of zeros. All instances of a process share
+    one session, which is loaded at the first use and freed when the last of them is closed.
+
+    Args:
+        batch_size: Texts in one run of the model, at most; batches are also cut by padded tokens.
+        device: ``cpu`` or ``cuda``.
+        folder: Where the model folders lie.
+
+    Raises:
+        ConfigurationError: ONNX Runtime has no such device here.
+    """
+
+    model_id = f"{_NAME}:{CHECKSUMS[f'{_NAME}/model.onnx'][:12]}:mean:256"
+    dim = 384
+    max_tokens = 256
+    precision = "float32"
+    batch_invariant = True
+
+    def __init__(self, *, batch_size: int = 32, device: str = "cpu", folder: Path = FOLDER) -> None:
+        if batch_size < 1:
+            raise ConfigurationError(f"embedding.batch_size is {batch_size}, must be at least 1")
+        if _PROVIDERS.get(device) not in ort.get_available_providers():
+            known = " or ".join(_PROVIDERS)
+            raise ConfigurationError(f"embedding.device is {device!r}; ONNX Runtime has none here, use {known}")
+        self._batch_size = batch_size
+        self._key = (folder.resolve(), device)
+        self._model: _Model | None = None
+        self._lock = threading.Lock()
+
+    async def open(self) -> None:
+        """Load the model unless this process has it already.
+
+        Raises:
+            ModelIntegrityError: A model file differs from its recorded hash.
+        """
+        await self._opened()
+
+    async def close(self) -> None:
+        """Give the session back; with its last user it is freed."""
+        await asyncio.to_thread(self._release)
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vector:
+        """Embed texts, each as if it were alone.
+
+        Args:
+            texts: Any texts, in any number.
+            urgent: A query: it does not wait for the batches of other calls.
+
+        Returns:
+            One row for each text, in order: of length 1, or zeros where the model sees no token.
+
+        Raises:
+            EmbedderError: The model failed on one text; the message names its index.
+        """
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        model = await self._opened()
+        tokens = await model.run(partial(self._frames, model, list(texts)), urgent=urgent)
+        for batch in _batches([len(ids) for ids in tokens], self._batch_size):
+            rows = [tokens[index] for index in batch]
+            vectors[batch] = await model.run(partial(_embed, model, rows, batch), urgent=urgent)
+        return vectors
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text; with the frame of two around them, the first `max_tokens` are seen."""
+        return len(packaged_tokenizer(_NAME, self._key[0]).ids(text))
+
+    def _frames(self, model: _Model, texts: Sequence[str]) -> list[list[int]]:
+        found = (model.tokenizer.ids(text, limit=self.max_tokens - 2) for text in texts)
+        return [[_CLS, *ids, _SEP] if ids else [] for ids in found]
+
+    async def _opened(self) -> _Model:
+        model = self._model
+        return model if model is not None else await asyncio.to_thread(self._acquire)
+
+    def _acquire(self) -> _Model:
+        with self._lock:
+            if self._model is None:
+                self._model = _shared.acquire(self._key)
+            return self._model
+
+    def _release(self) -> None:
+        with self._lock:
+            if self._model is not None:
+                self._model = None
+                _shared.release(self._key)
+
+
+def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Yield the indexes of texts of like length, so that little is spent on padding; a length of 0 is left out."""
+    longest_first = sorted((index for index, length in enumerate(lengths) if length), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(longest_first):
+        fitting = max(1, _PADDED_TOKENS // lengths[longest_first[start]])
+        end = start + min(fitting, batch_size)
+        yield longest_first[start:end]
+        start = end
+
+
+def _embed(model: _Model, rows: Sequence[Sequence[int]], indexes: Sequence[int]) -> Vector:
+    """Run one batch; one that fails is halved until the text that it fails on is alone."""
+    try:
+        return model.vectors(rows)
+    except _ORT_ERRORS as error:
+        if len(rows) == 1:
+            reason = type(error).__name__
+            raise EmbedderError(f"the model failed on text {indexes[0]} of this call ({reason})") from error
+    half = len(rows) // 2
+    return np.concatenate([_embed(model, rows[a:b], indexes[a:b]) for a, b in pairwise((0, half, len(rows)))])
