@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
+from mnemic.embedders.lanes import Lanes
 from mnemic.embedders.wordpiece import packaged_tokenizer
-from mnemic.errors import ConfigurationError, EmbedderError, NotRunningError
+from mnemic.errors import ConfigurationError, EmbedderError
 from mnemic.models import CHECKSUMS, FOLDER, read_verified
 from mnemic.ports import Embedder
 from mnemic.types import Vector
 
 __all__ = ["MiniLM", "sessions_loaded"]
-
-_T = TypeVar("_T")
 
 _NAME: Final = "all-MiniLM-L6-v2"
 _CLS, _SEP = 101, 102
@@ -40,7 +38,7 @@ _ORT_ERRORS: Final = (
 
 
 class _Model:
-    """One session with its two threads: one for writes, one that stays free for queries."""
+    """One session with its tokenizer and its two threads."""
 
     def __init__(self, folder: Path, device: str) -> None:
         options = ort.SessionOptions()
@@ -50,19 +48,7 @@ class _Model:
         self.tokenizer = packaged_tokenizer(_NAME, folder)
         self.session = ort.InferenceSession(content, options, providers=[_PROVIDERS[device]])
         self.users = 0
-        self._writes = ThreadPoolExecutor(1, thread_name_prefix="minilm-writes")
-        self._queries = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
-
-    async def run(self, job: Callable[[], _T], *, urgent: bool) -> _T:
-        try:
-            waiting = (self._queries if urgent else self._writes).submit(job)
-        except RuntimeError as error:
-            raise NotRunningError("the embedder was closed while it worked; open it again") from error
-        return await asyncio.wrap_future(waiting)
-
-    def shut_down(self) -> None:
-        self._writes.shutdown()
-        self._queries.shutdown()
+        self.lanes = Lanes("minilm")
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> Vector:
         ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
@@ -98,7 +84,7 @@ class _Shared:
             if model.users:
                 return
             del self._models[key]
-        model.shut_down()
+        model.lanes.close()
 
     def __len__(self) -> int:
         return len(self._models)
@@ -171,10 +157,10 @@ class MiniLM(Embedder):
         """
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         model = await self._opened()
-        tokens = await model.run(partial(self._frames, model, list(texts)), urgent=urgent)
+        tokens = await model.lanes.run(partial(self._frames, model, list(texts)), urgent=urgent)
         for batch in _batches([len(ids) for ids in tokens], self._batch_size):
             rows = [tokens[index] for index in batch]
-            vectors[batch] = await model.run(partial(_embed, model, rows, batch), urgent=urgent)
+            vectors[batch] = await model.lanes.run(partial(_embed, model, rows, batch), urgent=urgent)
         return vectors
 
     def count_tokens(self, text: str) -> int:
