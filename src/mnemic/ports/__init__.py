@@ -25,6 +25,7 @@ from mnemic.ports.journal import (
     Unit,
     VectorWrite,
     WorkingMark,
+    chained,
 )
 from mnemic.ports.models import Embedder, EmbeddingCache, ITokenCounter
 from mnemic.ports.policy import Action, Decision, Policy, Readable
@@ -72,4 +73,5 @@ __all__ = [
     "VectorWrite",
     "WordStats",
     "WorkingMark",
+    "chained",
 ]

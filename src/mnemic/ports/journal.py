@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from mnemic.chain import link
 from mnemic.ports.storage import Edge
 from mnemic.types import Address, DurabilityMode, MemoryEntry, SystemEvent, Vector
 
@@ -100,6 +101,24 @@ class AuditRow:
     seq: int
     prev_hash: str
     entry_hash: str
+
+
+def chained(record: AuditRecord, seq: int, prev_hash: str) -> AuditRow:
+    """Put a record behind its predecessor (AUD-002)."""
+    row = {
+        "entry_id": record.entry_id,
+        "time": record.time.astimezone(UTC).isoformat(),
+        "seq": seq,
+        "tenant_id": record.tenant_id,
+        "kind": record.kind,
+        "action": record.action,
+        "actor": record.actor,
+        "resource": record.resource,
+        "result": record.result,
+        "detail": dict(record.detail),
+        "ip": record.ip,
+    }
+    return AuditRow(record=record, seq=seq, prev_hash=prev_hash, entry_hash=link(row, prev_hash))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +228,10 @@ class Journal(ABC):
     @abstractmethod
     async def overdue(self, *, now: datetime, limit: int = 1000) -> tuple[list[MemoryEntry], list[WorkingMark]]:
         """Live entries whose ``expires_at`` passed, and working marks whose deadline passed, of every tenant."""
+
+    @abstractmethod
+    async def tombstones(self, tenant_id: str, *, after: Address | None = None, limit: int = 1000) -> list[Deletion]:
+        """Addresses whose newest version is a tombstone, by address, from behind ``after``."""
 
     @abstractmethod
     async def purge(self, *, deleted_before: datetime, now: datetime) -> int:
