@@ -1,0 +1,94 @@
+"""May this call reach storage? What every provider refuses before it reads or writes anything."""
+
+from __future__ import annotations
+
+from mnemic.chain import canonical
+from mnemic.errors import InvalidInputError, ScopeError
+from mnemic.types import Address, MemoryEntry, MemoryScope
+
+__all__ = ["check_entry", "check_limit", "check_query", "point", "tenant_of"]
+
+_LIMIT = 1000
+
+
+def tenant_of(scope: MemoryScope) -> str:
+    """Give the tenant of a set method's scope.
+
+    Raises:
+        ScopeError: The scope has none.
+    """
+    if not scope.tenant_id:
+        raise ScopeError("the scope names no tenant; give tenant_id")
+    return scope.tenant_id
+
+
+def point(scope: MemoryScope, key: object) -> Address:
+    """Give the address that a point method means.
+
+    Raises:
+        ScopeError: Tenant, volk or user is missing; the user may be empty.
+        InvalidInputError: The key is blank, or no text that can be kept.
+    """
+    tenant = tenant_of(scope)
+    if not scope.volk_id or scope.user_id is None:
+        raise ScopeError("the scope names no volk or no user; give volk_id and user_id, which may be empty")
+    if not isinstance(key, str) or not key.strip():
+        raise InvalidInputError("key is blank or no text; give 1 to 256 characters")
+    _check_text("key", key)
+    return Address(tenant, scope.volk_id, scope.user_id, key)
+
+
+def check_entry(scope: MemoryScope, key: object, entry: object) -> Address:
+    """Give the address under which an entry is to be stored.
+
+    Raises:
+        ScopeError: Scope and entry name different addresses.
+        InvalidInputError: No entry, blank content, or a value that cannot be kept as it is.
+    """
+    address = point(scope, key)
+    if not isinstance(entry, MemoryEntry):
+        raise InvalidInputError(f"entry is {type(entry).__name__}; give a MemoryEntry")
+    if entry.address != address:
+        raise ScopeError("entry and scope name different tenants, volks, users or keys; give the scope of the entry")
+    if not entry.content.strip():
+        raise InvalidInputError("content is blank; give at least one character that is not white space")
+    _check_text("content", entry.content)
+    _check_text("tags", "".join(entry.tags))
+    try:
+        canonical(dict(entry.metadata))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"metadata cannot be kept as JSON ({type(error).__name__}); give text, finite numbers, lists and mappings"
+        ) from None
+    return address
+
+
+def check_limit(limit: object) -> int:
+    """Give the limit back if it lies in 1 to 1000.
+
+    Raises:
+        InvalidInputError: It does not.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _LIMIT:
+        raise InvalidInputError(f"limit is {limit!r}; give 1 to {_LIMIT}")
+    return limit
+
+
+def check_query(query: object) -> str:
+    """Give the query back if it is text.
+
+    Raises:
+        InvalidInputError: It is not; the empty text is allowed.
+    """
+    if not isinstance(query, str):
+        raise InvalidInputError(f"query is {type(query).__name__}; give text, which may be empty")
+    return query
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"{name} holds a lone surrogate; remove it") from None
+    if "\0" in text:
+        raise InvalidInputError(f"{name} holds NUL; remove it")
