@@ -38,7 +38,3 @@ class Requirement:
     @property
     def priority(self) -> str:
         return "P2" if _SECOND.match(self.id) else "P1"
-
-    @property
-    def status(self) -> str:
-        return f"later: {self.deferred_to}" if self.deferred_to else "tested"
