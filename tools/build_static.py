@@ -2,7 +2,7 @@
 
     python tools/build_static.py ORIGINAL_FOLDER TARGET_FOLDER
 
-ORIGINAL_FOLDER as for tools/build_minilm.py. Needs `model2vec[distill]` 0.10 with torch, in an environment of their own;
+ORIGINAL_FOLDER as for tools/build_minilm.py. Needs `model2vec[distill]` 0.10 and torch, in an environment of their own;
 takes about 95 seconds. Record the new checksums in mnemic.models.
 """
 
