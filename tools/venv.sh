@@ -38,7 +38,7 @@ wanted=
 for lock in "$@"; do wanted="$wanted requirements/$lock.txt"; done
 stamp=".venv/.installed-$(echo "$*" | tr ' ' -)"
 # The project file counts too: it names the command that the install puts into .venv/bin.
-if cat $wanted pyproject.toml | cmp -s - "$stamp"; then exit 0; fi
+if cat $wanted pyproject.toml | cmp -s - "$stamp" 2>/dev/null; then exit 0; fi
 
 echo "Installing$wanted ..."
 set --
