@@ -1,6 +1,25 @@
 """What ships for tests: suites that hold every adapter to its port, fakes, and the mark of a requirement."""
 
-from mnemic.testing.fakes import FaultyEmbedder, ManualClock, RecordingBus, SequentialIds, faulty
-from mnemic.testing.marks import requirement
+import pytest
 
-__all__ = ["FaultyEmbedder", "ManualClock", "RecordingBus", "SequentialIds", "faulty", "requirement"]
+# The suites' assertions explain themselves only if they are rewritten before they are imported.
+pytest.register_assert_rewrite(
+    *(f"mnemic.testing.{kind}_suite" for kind in ("counter", "embedder", "journal", "provider"))
+)
+
+from mnemic.testing.counter_suite import CounterSuite  # noqa: E402 - see above
+from mnemic.testing.embedder_suite import EmbedderSuite, InMemoryEmbeddingCache  # noqa: E402 - see above
+from mnemic.testing.fakes import FaultyEmbedder, ManualClock, RecordingBus, SequentialIds, faulty  # noqa: E402 - see above
+from mnemic.testing.marks import requirement  # noqa: E402 - see above
+
+__all__ = [
+    "CounterSuite",
+    "EmbedderSuite",
+    "FaultyEmbedder",
+    "InMemoryEmbeddingCache",
+    "ManualClock",
+    "RecordingBus",
+    "SequentialIds",
+    "faulty",
+    "requirement",
+]
