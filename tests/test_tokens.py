@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mnemic.errors import ConfigurationError
 from mnemic.ports import ITokenCounter
-from mnemic.testing import CounterSuite, requirement
+from mnemic.testing import requirement
+from mnemic.testing.counter_suite import CounterSuite
 from mnemic.tokens import Anthropic, Tiktoken, Word, for_provider
 
 # Counts of cl100k and o200k, made once with another implementation than the one under test (bpe-openai 0.1.4).

@@ -61,14 +61,14 @@ class CounterSuite:
     @_inherited
     @given(text=TEXTS, budget=BUDGETS)
     def test_truncate_obeys_its_laws(self, counter: ITokenCounter, text: str, budget: int) -> None:
-        assert_lawful(counter, text, budget)
+        _assert_lawful(counter, text, budget)
 
     @requirement("FR-011")
     @pytest.mark.parametrize("text", SAMPLES)
     def test_truncate_obeys_its_laws_on_real_text(self, counter: ITokenCounter, text: str) -> None:
         count = counter.count(text)
         for budget in (-1, 0, 1, 2, 3, 7, 19, count // 2, count - 1, count, count + 1):
-            assert_lawful(counter, text, budget)
+            _assert_lawful(counter, text, budget)
 
     @requirement("FR-011")
     @pytest.mark.parametrize("whole", WHOLE)
@@ -102,7 +102,7 @@ class CounterSuite:
             assert counter.count(piece * 5_000) >= 5_000
 
 
-def assert_lawful(counter: ITokenCounter, text: str, budget: int) -> None:
+def _assert_lawful(counter: ITokenCounter, text: str, budget: int) -> None:
     """Assert the laws of FR-011 for one text and one budget."""
     cut = counter.truncate(text, budget)
     assert text.startswith(cut)

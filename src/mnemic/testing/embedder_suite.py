@@ -63,7 +63,7 @@ class EmbedderSuite:
 
     @requirement("FR-010")
     async def test_gives_one_normalised_float32_row_for_each_text_of_any_script(self, embedder: Embedder) -> None:
-        assert_valid(embedder, await embedder.embed(SCRIPTS), len(SCRIPTS))
+        _assert_valid(embedder, await embedder.embed(SCRIPTS), len(SCRIPTS))
 
     @requirement("FR-010")
     async def test_gives_no_row_for_no_text(self, embedder: Embedder) -> None:
@@ -97,14 +97,14 @@ class EmbedderSuite:
     @requirement("D37")
     async def test_special_tokens_are_plain_text(self, embedder: Embedder) -> None:
         vectors = await embedder.embed(SPECIAL)
-        assert_valid(embedder, vectors, len(SPECIAL))
+        _assert_valid(embedder, vectors, len(SPECIAL))
         assert all(embedder.count_tokens(text) > 0 for text in SPECIAL)
         assert vectors[0] @ (await embedder.embed(["a b"]))[0] < 0.9999
 
     @requirement("FR-010")
     async def test_takes_a_text_of_one_megabyte(self, embedder: Embedder) -> None:
         text = "lorem 123 ipsum, " * 60_000
-        assert_valid(embedder, await embedder.embed([text, "short"]), 2)
+        _assert_valid(embedder, await embedder.embed([text, "short"]), 2)
         assert await asyncio.to_thread(embedder.count_tokens, text) > 100_000
 
     @requirement("FR-010")
@@ -138,7 +138,7 @@ class EmbedderSuite:
     @_inherited
     @given(texts=st.lists(st.text(max_size=60), max_size=6))
     async def test_any_texts_give_valid_rows(self, embedder: Embedder, texts: list[str]) -> None:
-        assert_valid(embedder, await embedder.embed(texts), len(texts))
+        _assert_valid(embedder, await embedder.embed(texts), len(texts))
 
 
 class InMemoryEmbeddingCache(EmbeddingCache):
@@ -157,7 +157,7 @@ class InMemoryEmbeddingCache(EmbeddingCache):
         self.kept |= {(tenant_id, model_id, key): vector for key, vector in vectors.items()}
 
 
-def assert_valid(embedder: Embedder, vectors: Vector, count: int) -> None:
+def _assert_valid(embedder: Embedder, vectors: Vector, count: int) -> None:
     """Assert that an answer has the shape, type and lengths that the port promises."""
     assert vectors.shape == (count, embedder.dim)
     assert vectors.dtype == np.float32
