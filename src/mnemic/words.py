@@ -12,7 +12,7 @@ import Stemmer
 
 from mnemic.types import MemoryEntry
 
-__all__ = ["INDEX_FORMAT", "index_text", "is_named", "query_terms", "terms"]
+__all__ = ["INDEX_FORMAT", "index_text", "is_named", "only_stop_words", "query_terms", "terms"]
 
 INDEX_FORMAT = "header1"
 """Names the form of ``index_text``; a part of the id of every vector that is made of it."""
@@ -76,8 +76,17 @@ def terms(text: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """Split a query into terms without English stop words, unless nothing else is there."""
     chunks = _chunks(text)
-    telling = [chunk for chunk in chunks if chunk.strip(_TRIM).removesuffix("'s") not in _STOP]
+    telling = [chunk for chunk in chunks if not _is_stop(chunk)]
     return list(chain.from_iterable(map(_chunk_terms, telling or chunks)))
+
+
+def only_stop_words(text: str) -> bool:
+    """Tell whether the words of a query say nothing about its subject."""
+    return all(map(_is_stop, _chunks(text)))
+
+
+def _is_stop(chunk: str) -> bool:
+    return chunk.strip(_TRIM).removesuffix("'s") in _STOP
 
 
 class _Folding(dict[int, str]):

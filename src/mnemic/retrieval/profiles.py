@@ -1,0 +1,76 @@
+"""By what formula do named parts become a score? (FR-004.2 to FR-004.4)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mnemic.errors import InvalidInputError
+from mnemic.retrieval.settings import Ranking
+
+__all__ = ["PROFILES", "check_profile", "formula"]
+
+_DEFAULTS = Ranking()
+_STEP = 100  # similarity counts in hundredths where recency decides between near equals
+Parts = Mapping[str, Any]
+"""Numbers, or arrays with one number for each hit."""
+
+
+def formula(profile: str, parts: Parts, ranking: Ranking = _DEFAULTS) -> Any:
+    """Compute the score of a profile from its parts.
+
+    Args:
+        profile: A name of ``PROFILES``.
+        parts: What ``score_parts`` of a hit holds, or arrays of it.
+        ranking: The constants in force.
+
+    Returns:
+        The score in [0, 1]; an array where the parts are arrays.
+
+    Raises:
+        InvalidInputError: There is no such profile.
+    """
+    return PROFILES[check_profile(profile)](parts, ranking)
+
+
+def check_profile(profile: str) -> str:
+    """Refuse a name that no profile has."""
+    if profile not in PROFILES:
+        raise InvalidInputError(f"profile is {profile!r}; choose one of {', '.join(PROFILES)}")
+    return profile
+
+
+def _balanced(parts: Parts, ranking: Ranking) -> Any:
+    near = ranking.smoothing * (parts["previous"] + parts["next"])
+    found = (base(parts, ranking) + near) / (1 + 2 * ranking.smoothing)
+    boosts = {"speaker": ranking.speaker, "recency": ranking.recency, "importance": ranking.importance}
+    gained = sum(weight * parts[name] for name, weight in boosts.items())
+    return found * parts["length"] * (1 + gained) / (1 + sum(boosts.values()))
+
+
+def base(parts: Parts, ranking: Ranking) -> Any:
+    """What words, meaning and literal matches give before neighbours, length and boosts."""
+    mixed = parts["weight"] * parts["lexical"] + (1 - parts["weight"]) * parts["dense"]
+    return (mixed + ranking.literal * parts["literal"]) / (1 + ranking.literal)
+
+
+def _composite(parts: Parts, ranking: Ranking) -> Any:
+    return 0.5 * np.maximum(0.0, parts["cosine"]) + 0.3 * parts["fading"] + 0.2 * parts["importance"]
+
+
+def _fusion(parts: Parts, ranking: Ranking) -> Any:
+    return 0.35 * parts["fading"] + 0.45 * parts["similarity"] + 0.20 * parts["quality"]
+
+
+def _priority(parts: Parts, ranking: Ranking) -> Any:
+    # Lexicographic in one number: a step of similarity outweighs all recency, being explicit outweighs all else.
+    steps = np.round(parts["similarity"] * _STEP)
+    return (parts["explicit"] * (_STEP + 2) + steps + parts["recency"] / 2) / (2 * _STEP + 3)
+
+
+PROFILES: Mapping[str, Callable[[Parts, Ranking], Any]] = MappingProxyType(
+    {"balanced": _balanced, "composite": _composite, "fusion": _fusion, "priority": _priority}
+)

@@ -1,0 +1,98 @@
+"""Which constants does ranking use? Chosen by the worst case over all sets of benchmarks/quality.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from mnemic.errors import ConfigurationError
+from mnemic.types import MemoryType
+
+__all__ = ["Decay", "Ranking"]
+
+_HALF_LIVES_H: Mapping[MemoryType, float] = MappingProxyType(
+    {
+        MemoryType.SHORT_TERM: 24.0,
+        MemoryType.EPISODIC: 7 * 24.0,
+        MemoryType.LONG_TERM: 30 * 24.0,
+        MemoryType.ENTITY: 90 * 24.0,
+        MemoryType.PROCEDURAL: math.inf,
+    }
+)
+_AGES = ("occurred", "created", "last_access")
+
+
+def _half_lives() -> Mapping[MemoryType, float]:
+    return _HALF_LIVES_H
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """How recency fades (FR-015): half-lives in hours, and the moment that age counts from.
+
+    Raises:
+        ConfigurationError: A value is outside its range.
+    """
+
+    age_from: str = "occurred"
+    floor: float = 0.05
+    half_life_h: Mapping[MemoryType, float] = field(default_factory=_half_lives, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.age_from not in _AGES:
+            raise ConfigurationError(f"decay.age_from is {self.age_from!r}; choose one of {', '.join(_AGES)}")
+        if not 0 <= self.floor <= 1:
+            raise ConfigurationError(f"decay.floor is {self.floor}; give a number from 0 to 1")
+        lives = {**_HALF_LIVES_H, **self.half_life_h}
+        for kind, hours in lives.items():
+            if not hours > 0:
+                raise ConfigurationError(f"decay.half_life_h.{kind} is {hours}; give hours above 0")
+        object.__setattr__(self, "half_life_h", MappingProxyType(lives))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Constants of the profile ``balanced`` and of the search for candidates (FR-004.2).
+
+    Raises:
+        ConfigurationError: A value is outside its range.
+    """
+
+    candidates: int = 150
+    """How many the words and how many the vectors propose."""
+    neighbours_of: int = 60
+    """For how many of the best the turns before and after are looked up; 0 switches neighbours off."""
+    k1: float = 1.2
+    b: float = 0.75
+    lexical_weight: float = 0.4
+    """Weight of the words where much of the question's word weight is found."""
+    full_coverage: float = 0.2
+    """The share of word weight from which on the words have their full weight."""
+    neighbour_words: float = 0.5
+    """How much a word of the turn before or after counts."""
+    smoothing: float = 0.1
+    literal: float = 0.5
+    """Weight of the identifiers, paths and quotes of the question that stand in the text as they are."""
+    length_from: int = 64
+    length_power: float = 0.1
+    speaker: float = 0.05
+    recency: float = 0.02
+    importance: float = 0.02
+    frame: int = 3
+    """How many directions that all questions share are taken out of the question's vector; 0 for none."""
+
+    def __post_init__(self) -> None:
+        for name in ("speaker", "recency", "importance"):
+            if not 0 <= getattr(self, name) <= 0.1:
+                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; a boost lies in 0 to 0.1")
+        for name in ("b", "lexical_weight", "neighbour_words", "smoothing", "literal", "length_power"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number from 0 to 1")
+        for name in ("k1", "full_coverage", "length_from", "candidates"):
+            if not 0 < getattr(self, name) <= 1000:
+                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number above 0, up to 1000")
+        for name in ("neighbours_of", "frame"):
+            if not 0 <= getattr(self, name) <= 1000:
+                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number from 0 to 1000")
