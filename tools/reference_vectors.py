@@ -1,4 +1,4 @@
-"""Write tests/data/reference_vectors.json: vectors of the reference texts, made by the original model.
+"""Write tests/data/reference_vectors.json: ids and vectors of the reference texts, made by the original.
 
     python tools/reference_vectors.py ORIGINAL_FOLDER tests/data/reference_texts.json tests/data/reference_vectors.json
 
@@ -12,16 +12,18 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
 from sentence_transformers import SentenceTransformer
 
 
 def main(original: str, texts: Path, target: Path) -> None:
-    """Embed each text alone and store its vector as base64 of float16."""
+    """Write for each text all ids of its tokens, and the vector of the text alone as base64 of float16."""
     model = SentenceTransformer(original, device="cpu")
-    vectors = [model.encode(text, normalize_embeddings=True) for text in json.loads(texts.read_text("utf-8"))]
-    coded = [base64.b64encode(vector.astype("<f2").tobytes()).decode() for vector in np.array(vectors)]
-    target.write_text(json.dumps(coded, indent=0) + "\n", "utf-8")
+    rows = []
+    for text in json.loads(texts.read_text("utf-8")):
+        vector = model.encode(text, normalize_embeddings=True).astype("<f2")
+        ids = model.tokenizer(text, add_special_tokens=False, truncation=False)["input_ids"]
+        rows.append({"ids": ids, "vector": base64.b64encode(vector.tobytes()).decode()})
+    target.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from mnemic.embedders.checked import checked
-from mnemic.ports import Embedder, EmbeddingCache
+from mnemic.ports import Embedder, EmbeddingCache, input_hash
 from mnemic.types import Vector
 
-__all__ = ["CachedEmbedder", "input_hash"]
+__all__ = ["CachedEmbedder"]
 
 
 class CachedEmbedder(Embedder):
@@ -85,12 +84,3 @@ class CachedEmbedder(Embedder):
         self.max_tokens = self._embedder.max_tokens
         self.precision = self._embedder.precision
         self.batch_invariant = self._embedder.batch_invariant
-
-
-def input_hash(tenant_id: str, model_id: str, text: str) -> bytes:
-    """Return the SHA-256 under which a vector is kept: over tenant, model and whole input, each behind its length."""
-    digest = hashlib.sha256()
-    for part in (tenant_id, model_id, text):
-        coded = part.encode("utf-8", "surrogatepass")
-        digest.update(len(coded).to_bytes(8, "big") + coded)
-    return digest.digest()

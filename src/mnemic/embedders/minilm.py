@@ -27,13 +27,8 @@ _NAME: Final = "all-MiniLM-L6-v2"
 _CLS, _SEP = 101, 102
 _PADDED_TOKENS: Final = 2048  # of one batch, padding included: what one run may cost, about half a second
 _PROVIDERS: Final = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-_ORT_ERRORS: Final = (
-    ort_errors.EPFail,
-    ort_errors.EngineError,
-    ort_errors.Fail,
-    ort_errors.InvalidArgument,
-    ort_errors.NotImplemented,
-    ort_errors.RuntimeException,
+_ORT_ERRORS: Final = tuple(
+    error for error in vars(ort_errors).values() if isinstance(error, type) and issubclass(error, Exception)
 )
 
 
