@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from mnemic.chain import canonical
 from mnemic.errors import InvalidInputError, ScopeError
 from mnemic.types import Address, MemoryEntry, MemoryScope
 
-__all__ = ["check_entry", "check_limit", "check_query", "point", "tenant_of"]
+__all__ = ["check_entry", "check_json", "check_limit", "check_query", "point", "tenant_of"]
 
 _LIMIT = 1000
 
@@ -54,13 +57,22 @@ def check_entry(scope: MemoryScope, key: object, entry: object) -> Address:
         raise InvalidInputError("content is blank; give at least one character that is not white space")
     _check_text("content", entry.content)
     _check_text("tags", "".join(entry.tags))
+    check_json("metadata", entry.metadata)
+    return address
+
+
+def check_json(name: str, value: Mapping[str, Any]) -> None:
+    """Refuse a mapping that JSON would lose or change.
+
+    Raises:
+        InvalidInputError: It holds something else than text, finite numbers, booleans, null, lists and mappings.
+    """
     try:
-        canonical(dict(entry.metadata))
+        canonical(dict(value))
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError(
-            f"metadata cannot be kept as JSON ({type(error).__name__}); give text, finite numbers, lists and mappings"
+            f"{name} cannot be kept as JSON ({type(error).__name__}); give text, finite numbers, lists and mappings"
         ) from None
-    return address
 
 
 def check_limit(limit: object) -> int:

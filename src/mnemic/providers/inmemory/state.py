@@ -1,0 +1,212 @@
+"""What does the in-memory store hold, and what does one change do to it?"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from mnemic.errors import DimensionError, InvalidInputError
+from mnemic.ports import (
+    AuditRow,
+    Deletion,
+    Edge,
+    EdgeKind,
+    IdempotencyRecord,
+    Job,
+    MemoryFilter,
+    SessionRow,
+    WorkingMark,
+)
+from mnemic.ports.matching import in_scope, matches
+from mnemic.types import Address, MemoryEntry, MemoryHit, MemoryScope, SystemEvent, Vector
+
+__all__ = ["Slot", "State", "check_derived", "detached"]
+
+_DERIVED = frozenset(
+    {
+        *("summary", "quality", "importance", "access_count"),
+        *("last_accessed_at", "valid_to", "superseded_by", "pinned"),
+    }
+)
+
+
+def detached(entry: MemoryEntry, **changes: Any) -> MemoryEntry:
+    """Give a copy that shares nothing that can be changed, without vector and score."""
+    if isinstance(entry, MemoryHit):
+        entry = entry.entry()
+    metadata = copy.deepcopy(dict(entry.metadata))
+    return replace(entry, **{"embedding": None, "relevance_score": None, "metadata": metadata, **changes})
+
+
+def check_derived(fields: Mapping[str, Any]) -> None:
+    """Refuse names that are no derived fields."""
+    if unknown := fields.keys() - _DERIVED:
+        raise InvalidInputError(f"{min(unknown)!r} is no derived field; give some of {', '.join(sorted(_DERIVED))}")
+
+
+@dataclass(slots=True)
+class Slot:
+    """What lies at one address: the newest version, or a tombstone, and the versions before it."""
+
+    address: Address
+    version: int = 0
+    live: MemoryEntry | None = None
+    buried_at: datetime | None = None
+    kept: list[MemoryEntry] = field(default_factory=list)
+    vector: Vector | None = None
+
+    def versions(self) -> list[MemoryEntry]:
+        """Every kept version, newest first, without tombstones."""
+        return [*([self.live] if self.live else []), *reversed(self.kept)]
+
+    def at(self, moment: datetime | None) -> MemoryEntry | None:
+        """The version that held at a moment of valid time; None means the newest."""
+        if moment is None:
+            return self.live
+        return next((version for version in self.versions() if _held(version, moment)), None)
+
+    def end(self, moment: datetime) -> None:
+        """Move the newest version among the kept ones; it held until a moment at the latest."""
+        if self.live is not None:
+            self.kept.append(replace(self.live, valid_to=self.live.valid_to or moment))
+        self.live = self.vector = None
+
+
+def _held(version: MemoryEntry, moment: datetime) -> bool:
+    return version.valid_from <= moment and (version.valid_to is None or moment < version.valid_to)
+
+
+@dataclass(slots=True)
+class State:
+    """Everything, as plain containers."""
+
+    slots: dict[str, Slot] = field(default_factory=dict)
+    edges: set[Edge] = field(default_factory=set)
+    outbox: dict[str, SystemEvent] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    audit: dict[tuple[str, str], list[AuditRow]] = field(default_factory=dict)
+    idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
+    marks: dict[str, WorkingMark] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], SessionRow] = field(default_factory=dict)
+    cache: dict[tuple[str, str, bytes], Vector] = field(default_factory=dict)
+
+    def slot(self, address: Address) -> Slot:
+        """The slot of an address, a new one if need be; it counts only once something was put there."""
+        return self.slots.get(address.uid) or Slot(address)
+
+    def of_tenant(self, tenant_id: str) -> Iterator[Slot]:
+        """Every slot of one tenant."""
+        return (slot for slot in list(self.slots.values()) if slot.address.tenant_id == tenant_id)
+
+    def put(self, entry: MemoryEntry, vector: Vector | None = None) -> bool:
+        """Store by version (PRV-005)."""
+        slot = self.slot(entry.address)
+        if entry.version == slot.version:
+            return self._replay(slot, entry, vector)
+        if entry.version < slot.version:
+            return False
+        created_at = slot.live.created_at if slot.live else entry.created_at
+        slot.end(entry.valid_from)
+        slot.live, slot.vector = detached(entry, created_at=created_at), vector
+        slot.version, slot.buried_at = entry.version, None
+        self.slots[entry.uid] = slot
+        return True
+
+    def _replay(self, slot: Slot, entry: MemoryEntry, vector: Vector | None) -> bool:
+        live = slot.live
+        if live is None or live.content != entry.content:
+            return False
+        if vector is not None:
+            slot.vector, live = vector, replace(live, embedding_model=entry.embedding_model)
+        slot.live = replace(
+            live,
+            summary=entry.summary,
+            quality=entry.quality,
+            importance=entry.importance,
+            access_count=entry.access_count,
+            last_accessed_at=entry.last_accessed_at,
+            valid_to=live.valid_to or entry.valid_to,
+            superseded_by=live.superseded_by or entry.superseded_by,
+        )
+        return True
+
+    def bury(self, deletion: Deletion) -> None:
+        """Leave a tombstone; what was shared by name is shared no more."""
+        uid = deletion.address.uid
+        slot = self.slot(deletion.address)
+        slot.end(deletion.at)
+        slot.version, slot.buried_at = deletion.version, deletion.at
+        self.slots[uid] = slot
+        self.marks.pop(uid, None)
+        self.edges -= {edge for edge in self.edges if edge.source == uid and edge.kind is EdgeKind.SHARED_WITH}
+
+    def annotate(self, address: Address, version: int, fields: Mapping[str, Any]) -> bool:
+        """Change derived fields of the newest version, if it is that one."""
+        check_derived(fields)
+        slot = self.slot(address)
+        if slot.live is None or slot.version != version:
+            return False
+        slot.live = replace(slot.live, **fields)
+        return True
+
+    def drop(self, uid: str) -> None:
+        """Forget a slot and everything that hangs on it."""
+        del self.slots[uid]
+        self.marks.pop(uid, None)
+        self.edges -= {edge for edge in self.edges if uid in {edge.source, edge.target}}
+
+    def check_size(self, tenant_id: str, vector: Vector, model_id: str | None) -> None:
+        """Refuse a vector of a size that no vector of the model, or of any model for None, has in the tenant."""
+        sizes = {len(vector) for _, vector in self.vectors(tenant_id, model_id)}
+        if sizes and len(vector) not in sizes:
+            raise DimensionError(f"the vector has {len(vector)} numbers, the store holds {min(sizes)}; embed again")
+
+    def vectors(self, tenant_id: str, model_id: str | None) -> Iterator[tuple[Address, Vector]]:
+        """The tenant's current vectors of a model, or of any model for None."""
+        for slot in self.of_tenant(tenant_id):
+            if slot.live and slot.vector is not None and model_id in {None, slot.live.embedding_model or ""}:
+                yield slot.address, slot.vector
+
+    def shared_uids(self, tenant_id: str, where: MemoryFilter | None) -> Collection[str]:
+        """Entries that are shared by name with who reads."""
+        if where is None or where.readable_by is None:
+            return ()
+        volk = where.readable_by.volk
+        return {e.source for e in self.edges if (e.tenant_id, e.kind, e.target) == (tenant_id, "SHARED_WITH", volk)}
+
+    def find(
+        self, tenant_id: str, scope: MemoryScope, where: MemoryFilter | None, now: datetime
+    ) -> list[tuple[MemoryEntry, Slot]]:
+        """Every version that is meant, newest first, ties by address."""
+        shared = self.shared_uids(tenant_id, where)
+        moment = where.as_of if where else None
+        found = [
+            (entry, slot)
+            for slot in self.of_tenant(tenant_id)
+            if (entry := slot.at(moment)) is not None and matches(entry, scope, where, now=now, shared_uids=shared)
+        ]
+        return sorted(found, key=lambda pair: (-pair[0].created_at.timestamp(), pair[0].address))
+
+    def erase(self, tenant_id: str, scope: MemoryScope) -> int:
+        """Drop every slot of which the newest kept version lies in a scope; the number of live ones."""
+        count = 0
+        for slot in self.of_tenant(tenant_id):
+            newest = next(iter(slot.versions()), None)
+            if in_scope(newest or _ghost(slot), scope):
+                count += slot.live is not None
+                self.drop(slot.address.uid)
+        return count
+
+
+def _ghost(slot: Slot) -> MemoryEntry:
+    """An entry that has nothing but the address and time of a tombstone whose versions are gone."""
+    place, moment = slot.address, slot.buried_at
+    if moment is None:
+        raise AssertionError("a slot holds a version or a tombstone")
+    return MemoryEntry(
+        key=place.key, content="-", created_at=moment, tenant_id=place.tenant_id, volk_id=place.volk_id,
+        user_id=place.user_id, session_id="", project_id="", portfolio_id="",
+    )  # fmt: skip
