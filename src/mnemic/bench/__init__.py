@@ -1,0 +1,1 @@
+"""How good are the answers on labelled folders, and how fast are they?"""
