@@ -13,13 +13,13 @@ from mnemic.bench import kit
 from mnemic.bench.scorer import Score, change, ranking, read_run, score
 from mnemic.errors import InvalidInputError
 
-MEMORIES = [
+MEMORIES: list[dict[str, Any]] = [
     {"id": "a", "tenant": "t", "text": "Tea is at four.", "speaker": "Ada", "meta": {"label": "tea"}},
     {"id": "b", "tenant": "t", "text": "Tea is at five now.", "speaker": "user", "meta": {"label": "tea"}},
     {"id": "c", "tenant": "t", "text": "Ida keeps bees.", "user": "u1", "meta": {"scope": "private", "canary": "x9"}},
     {"id": "d", "tenant": "other", "text": "The bees are gone.", "meta": {"canary": "y8"}},
 ]
-QUERIES = [
+QUERIES: list[dict[str, Any]] = [
     {
         "id": "when",
         "tenant": "t",
@@ -31,13 +31,12 @@ QUERIES = [
     {"id": "tea", "tenant": "t", "text": "tea", "category": "topic", "relevant_label": "tea"},
     {"id": "cat", "tenant": "t", "text": "The cat's name?", "category": "never", "relevant": []},
 ]
-UPDATES = [{"id": "when", "new": ["b"], "old": ["a"]}]
+UPDATES: list[dict[str, Any]] = [{"id": "when", "new": ["b"], "old": ["a"]}]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    tables: dict[str, list[dict[str, Any]]] = {"memories": MEMORIES, "queries": QUERIES, "updates": UPDATES}
-    for name, rows in tables.items():
+    for name, rows in {"memories": MEMORIES, "queries": QUERIES, "updates": UPDATES}.items():
         _write(tmp_path / f"{name}.jsonl", rows)
     return tmp_path
 

@@ -224,7 +224,7 @@ def test_what_cannot_be_told_names_the_option(tmp_path: Path, name: str) -> None
 
 
 def test_own_exports_are_recognised_by_their_first_line(tmp_path: Path) -> None:
-    assert detect(written(tmp_path, "backup.ndjson", json.dumps({OWN: "export", "format": 1}) + "\n")) == OWN
+    assert detect(written(tmp_path, "backup.ndjson", json.dumps({"type": "mnemic-export", "schema": 1}) + "\n")) == OWN
 
 
 def test_a_format_that_does_not_exist_lists_those_that_do() -> None:

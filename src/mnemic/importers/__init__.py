@@ -70,7 +70,7 @@ def _of_file(path: Path) -> str | None:
 
 def _of_rows(path: Path) -> str:
     first = next((item[1] for item in records(path) if not isinstance(item, Rejected)), {})
-    if OWN in first:
+    if first.get("type") == "mnemic-export":
         return OWN
     return kit.NAME if first.keys() >= {"id", "tenant", "text"} else jsonl.NAME
 
