@@ -52,5 +52,6 @@ class Hashing(Embedder):
 
 @lru_cache(maxsize=20_000)
 def _direction(word: str, dim: int, seed: int) -> Vector:
-    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, salt=seed.to_bytes(8, "little"))
-    return np.random.default_rng(int.from_bytes(digest.digest(), "little")).standard_normal(dim, dtype=np.float32)
+    digest = hashlib.shake_128(f"{seed}:{word}".encode("utf-8", "surrogatepass")).digest(2 * dim)
+    direction = np.frombuffer(digest, "<u2").astype(np.float32) - 32767.5
+    return direction / math.sqrt(direction @ direction)

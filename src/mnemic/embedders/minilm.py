@@ -121,7 +121,7 @@ class MiniLM(Embedder):
             known = " or ".join(_PROVIDERS)
             raise ConfigurationError(f"embedding.device is {device!r}; ONNX Runtime has none here, use {known}")
         self._batch_size = batch_size
-        self._key = (folder.resolve(), device)
+        self._key = (folder, device)
         self._model: _Model | None = None
         self._lock = threading.Lock()
 
