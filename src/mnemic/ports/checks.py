@@ -35,10 +35,7 @@ def point(scope: MemoryScope, key: object) -> Address:
     tenant = tenant_of(scope)
     if not scope.volk_id or scope.user_id is None:
         raise ScopeError("the scope names no volk or no user; give volk_id and user_id, which may be empty")
-    if not isinstance(key, str) or not key.strip():
-        raise InvalidInputError("key is blank or no text; give 1 to 256 characters")
-    _check_text("key", key)
-    return Address(tenant, scope.volk_id, scope.user_id, key)
+    return Address(tenant, scope.volk_id, scope.user_id, _check_text("key", key))
 
 
 def check_entry(scope: MemoryScope, key: object, entry: object) -> Address:
@@ -53,10 +50,9 @@ def check_entry(scope: MemoryScope, key: object, entry: object) -> Address:
         raise InvalidInputError(f"entry is {type(entry).__name__}; give a MemoryEntry")
     if entry.address != address:
         raise ScopeError("entry and scope name different tenants, volks, users or keys; give the scope of the entry")
-    if not entry.content.strip():
-        raise InvalidInputError("content is blank; give at least one character that is not white space")
     _check_text("content", entry.content)
-    _check_text("tags", "".join(entry.tags))
+    for tag in entry.tags:
+        _check_text("a tag", tag)
     check_json("metadata", entry.metadata)
     return address
 
@@ -97,10 +93,13 @@ def check_query(query: object) -> str:
     return query
 
 
-def _check_text(name: str, text: str) -> None:
+def _check_text(name: str, text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInputError(f"{name} is blank or no text; give at least one character that is not white space")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidInputError(f"{name} holds a lone surrogate; remove it") from None
     if "\0" in text:
         raise InvalidInputError(f"{name} holds NUL; remove it")
+    return text

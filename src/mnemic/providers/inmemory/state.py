@@ -21,7 +21,7 @@ from mnemic.ports import (
     WorkingMark,
 )
 from mnemic.ports.matching import in_scope, matches
-from mnemic.types import Address, MemoryEntry, MemoryHit, MemoryScope, SystemEvent, Vector
+from mnemic.types import Address, MemoryEntry, MemoryHit, MemoryScope, SystemEvent, Vector, utc
 
 __all__ = ["Slot", "State", "check_derived", "detached"]
 
@@ -31,6 +31,17 @@ _DERIVED = frozenset(
         *("last_accessed_at", "valid_to", "superseded_by", "pinned"),
     }
 )
+
+
+_TIMES = (
+    *("created_at", "updated_at", "last_accessed_at", "recorded_at", "valid_from"),
+    *("occurred_at", "expires_at", "valid_to"),
+)
+
+
+def _in_utc(entry: MemoryEntry) -> MemoryEntry:
+    moments: dict[str, Any] = {name: getattr(entry, name) for name in _TIMES}
+    return replace(entry, **{name: moment and utc(moment) for name, moment in moments.items()})
 
 
 def detached(entry: MemoryEntry, **changes: Any) -> MemoryEntry:
@@ -103,6 +114,7 @@ class State:
 
     def put(self, entry: MemoryEntry, vector: Vector | None = None) -> bool:
         """Store by version (PRV-005)."""
+        entry = _in_utc(entry)
         slot = self.slot(entry.address)
         if entry.version == slot.version:
             return self._replay(slot, entry, vector)
