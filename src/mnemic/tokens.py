@@ -227,7 +227,7 @@ def _coded(text: str) -> bytes:
 
 
 def _cut(text: str, end: int, fits: Callable[[str], bool]) -> str:
-    """Return the longest prefix up to ``end`` that fits and splits no grapheme.
+    """Return the longest prefix up to ``end``, a place inside the text, that fits and splits no grapheme.
 
     A prefix can have more tokens than the tokens it was cut from, since its end is merged in another way.
     """
@@ -239,8 +239,6 @@ def _cut(text: str, end: int, fits: Callable[[str], bool]) -> str:
 
 
 def _splits_grapheme(text: str, at: int) -> bool:
-    if at >= len(text):
-        return False
     following = text[at]
     if _JOINER in {following, text[at - 1]} or unicodedata.category(following)[0] == "M":
         return True
