@@ -50,6 +50,8 @@ class EmbeddingSettings(_Section):
     batch_size: int = Field(default=32, gt=0, le=1024)
     """Texts in a batch at most; batches are also cut by padded tokens."""
     device: Literal["cpu", "cuda"] = "cpu"
+    timeout_s: float = Field(default=60.0, gt=0)
+    """How long a batch of writes may take before it counts as failed and is tried again."""
     query_timeout_ms: int = Field(default=2000, gt=0)
     """How long a search waits for its query's vector before words alone answer."""
     base_url: str | None = None

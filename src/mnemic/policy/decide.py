@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from mnemic.config import AgentSettings, GovernanceSettings
 from mnemic.ports import Action, Decision, Policy, Readable
+from mnemic.ports.matching import is_readable
 from mnemic.types import Identity, MemoryClassification, MemoryEntry
 
-__all__ = ["BuiltinPolicy", "owns", "reads"]
+__all__ = ["BuiltinPolicy", "owns"]
 
 _ROLE_FOR = {MemoryClassification.SHARED: "team_lead", MemoryClassification.SYSTEM: "system_admin"}
 
@@ -25,19 +26,6 @@ class _Question(NamedTuple):
 def owns(who: Identity, entry: MemoryEntry) -> bool:
     """Whether the caller is the entry's owner: its volk, for the same user or for none (ID-004.1)."""
     return entry.tenant_id == who.tenant_id and entry.volk_id == who.volk_id and entry.user_id in {"", who.user_id}
-
-
-def reads(readable: Readable, entry: MemoryEntry) -> bool:
-    """Whether an entry of the caller's tenant lies in a readable set."""
-    if entry.volk_id == readable.volk and entry.user_id in {"", readable.user}:
-        return True
-    if entry.classification is MemoryClassification.SYSTEM:
-        return True
-    if readable.volk in entry.shared_with or entry.uid in readable.shared_uids:
-        return True
-    return entry.classification is MemoryClassification.SHARED and (
-        readable.tenant_wide or entry.project_id in readable.projects or entry.crew_id in readable.crews
-    )
 
 
 class BuiltinPolicy(Policy):
@@ -93,7 +81,9 @@ def _store(question: _Question) -> Decision:
 
 
 def _read(question: _Question) -> Decision:
-    allowed = question.entry is not None and reads(question.readable, question.entry)
+    entry = question.entry
+    named = {entry.uid} if entry is not None and question.who.volk_id in entry.shared_with else set()
+    allowed = entry is not None and is_readable(entry, question.readable, named)
     return Decision(allowed=allowed, rule="can_read_memory")
 
 

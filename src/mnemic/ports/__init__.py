@@ -27,7 +27,7 @@ from mnemic.ports.journal import (
     WorkingMark,
     chained,
 )
-from mnemic.ports.models import Embedder, EmbeddingCache, ITokenCounter
+from mnemic.ports.models import Embedder, EmbeddingCache, ITokenCounter, input_hash
 from mnemic.ports.policy import Action, Decision, Policy, Readable
 from mnemic.ports.storage import Capability, Edge, EdgeKind, Head, IMemoryProvider, Order, WordStats
 
@@ -74,4 +74,5 @@ __all__ = [
     "WordStats",
     "WorkingMark",
     "chained",
+    "input_hash",
 ]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from mnemic.types import Vector
+
+
+def input_hash(tenant_id: str, model_id: str, text: str) -> bytes:
+    """Hash a whole model input under its tenant and model: the key of a cached vector (REQ-010-037)."""
+    parts = (part.encode("utf-8", "surrogatepass") for part in (tenant_id, model_id, text))
+    return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()
 
 
 class Embedder(ABC):
@@ -32,6 +39,10 @@ class Embedder(ABC):
         Raises:
             EmbedderError: The model cannot answer.
         """
+
+    async def embed_for(self, tenant_id: str, texts: Sequence[str], *, urgent: bool = False) -> Vector:
+        """Embed a tenant's texts; an embedder that remembers vectors does so for each tenant apart."""
+        return await self.embed(texts, urgent=urgent)
 
     async def open(self) -> None:
         """Load and verify; may be repeated."""

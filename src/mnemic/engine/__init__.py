@@ -1,0 +1,5 @@
+"""The memory engine."""
+
+from mnemic.engine.memory import MemoryEngine
+
+__all__ = ["MemoryEngine"]

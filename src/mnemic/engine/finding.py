@@ -1,0 +1,96 @@
+"""Which entry does a key mean to this caller?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from mnemic.engine.limits import check_key
+from mnemic.engine.shared import Caller
+from mnemic.errors import AccessDeniedError, ConflictError
+from mnemic.ports import Action, MemoryFilter
+from mnemic.types import Address, MemoryEntry, MemoryScope
+
+__all__ = ["find_own", "find_readable", "own_entries"]
+
+_PAGE = 500
+
+
+async def find_own(caller: Caller, key: str, action: Action) -> MemoryEntry | None:
+    """The caller's entry with this key, for a change; None where there is none that the caller can read.
+
+    Raises:
+        AccessDeniedError: The entry can be read but belongs to another owner (GOV-018).
+    """
+    check_key(key, caller.shared.settings.limits)
+    own = await _live(caller, caller.own_addresses(key))
+    if own is not None:
+        await caller.allow(action, entry=own)
+        return own
+    try:
+        other = await _of_others(caller, key)
+    except ConflictError:
+        raise AccessDeniedError(f"{action.value} is denied: the memories with this key belong to others") from None
+    if other is not None:
+        await caller.allow(action, entry=other)
+    return None
+
+
+async def find_readable(caller: Caller, key: str, *, owner: str | tuple[str, str] | None = None) -> MemoryEntry | None:
+    """The entry that a key means to the caller for reading (ENG-002).
+
+    Raises:
+        ConflictError: Several owners have a readable entry with that key.
+    """
+    check_key(key, caller.shared.settings.limits)
+    if owner is not None:
+        volk, user = (owner, "") if isinstance(owner, str) else owner
+        entry = await _live(caller, (Address(caller.who.tenant_id, volk, user, key),))
+        return await _if_readable(caller, entry)
+    own = await _live(caller, caller.own_addresses(key))
+    return own if own is not None else await _of_others(caller, key)
+
+
+async def _live(caller: Caller, addresses: tuple[Address, ...]) -> MemoryEntry | None:
+    scope = MemoryScope(tenant_id=caller.who.tenant_id)
+    found = await caller.shared.tiers.memories.get_many(scope, addresses)
+    now = caller.shared.clock.now()
+    alive = (entry for a in addresses if (entry := found.get(a)) is not None)
+    return next((entry for entry in alive if entry.expires_at is None or entry.expires_at > now), None)
+
+
+async def _if_readable(caller: Caller, entry: MemoryEntry | None) -> MemoryEntry | None:
+    if entry is None:
+        return None
+    decision = await caller.shared.policy.decide(caller.who, Action.READ, entry=entry)
+    if decision.allowed:
+        return entry
+    await caller.denied(Action.READ, decision, resource=entry.uid)
+    return None
+
+
+async def _of_others(caller: Caller, key: str) -> MemoryEntry | None:
+    where = await caller.where(MemoryFilter(keys=(key,), include_superseded=True))
+    page = await caller.shared.tiers.memories.list(caller.scope(), where, limit=2)
+    if len(page.items) > 1:
+        raise ConflictError("several owners have a readable memory with this key; name owner=(volk_id, user_id)")
+    return page.items[0] if page.items else None
+
+
+async def own_entries(
+    caller: Caller, scope: MemoryScope | None, where: MemoryFilter
+) -> AsyncIterator[list[MemoryEntry]]:
+    """Pages of the entries that the caller owns, its user's first, then the agent's own."""
+    filter_ = await caller.where(where)
+    narrowed = caller.scope(scope)
+    if narrowed.volk_id not in {None, caller.who.volk_id}:
+        return
+    for user in dict.fromkeys((caller.who.user_id, "")):
+        if narrowed.user_id not in {None, user}:
+            continue
+        own, cursor = replace(narrowed, volk_id=caller.who.volk_id, user_id=user), None
+        while True:
+            page = await caller.shared.tiers.memories.list(own, filter_, after=cursor, limit=_PAGE)
+            yield list(page.items)
+            if (cursor := page.next_cursor) is None:
+                break

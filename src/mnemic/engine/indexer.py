@@ -1,0 +1,212 @@
+"""Which entries still lack their vector, and who makes it? Writes return first; vectors follow in batches (FR-002)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from mnemic import words
+from mnemic.errors import MnemicError
+from mnemic.ports import Clock, Embedder, Job, Unit, VectorWrite, input_hash
+from mnemic.tiers import Tiers
+from mnemic.types import Address, MemoryEntry, MemoryScope, Vector
+
+__all__ = ["EMBED", "Indexer", "Owner", "embed_job"]
+
+_LOG = logging.getLogger(__name__)
+
+EMBED = "embed"
+"""The kind of job that owes a vector."""
+_BATCH = 256
+_ROOM = 2048
+_BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
+_GIVE_UP_AFTER = 10
+
+
+class Owner(NamedTuple):
+    """Whose memory it is."""
+
+    tenant_id: str
+    volk_id: str
+    user_id: str
+
+
+def embed_job(entry: MemoryEntry, *, tries: int = 0, due_at: datetime | None = None) -> Job:
+    """Make the durable note that an entry's version needs a vector."""
+    address = entry.address
+    payload = {"volk": address.volk_id, "user": address.user_id, "key": address.key, "version": entry.version}
+    id_ = f"{EMBED}:{address.uid}:{entry.version}"
+    return Job(id=id_, kind=EMBED, tenant_id=address.tenant_id, payload=payload, tries=tries, due_at=due_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    entry: MemoryEntry
+    text: str
+    tries: int = 0
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.entry.tenant_id, self.entry.volk_id, self.entry.user_id)
+
+
+class Indexer:
+    """Embeds what was stored, in batches, in one task; durable jobs survive a crash and are taken up at start."""
+
+    def __init__(self, tiers: Tiers, embedder: Embedder | None, clock: Clock, *, timeout_s: float) -> None:
+        self._tiers, self._embedder, self._clock = tiers, embedder, clock
+        self._timeout_s = timeout_s
+        self._queue: dict[tuple[Address, int], _Owed] = {}
+        self._under_way: dict[tuple[Address, int], _Owed] = {}
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Condition()
+        self._failures = 0
+        self.failing: str | None = None
+        """Why the embedder does not answer now, None while it does."""
+
+    def add(self, entry: MemoryEntry, *, tries: int = 0) -> None:
+        """Owe an entry's vector; its job is durable already."""
+        if self._embedder is not None:
+            self._queue[entry.address, entry.version] = _Owed(entry, words.index_text(entry), tries)
+            self._wake.set()
+
+    def owed(self, owner: Owner | None = None) -> int:
+        """How many vectors are owed, to one owner or to all."""
+        items = (*self._queue.values(), *self._under_way.values())
+        return len(items) if owner is None else sum(item.owner == owner for item in items)
+
+    async def settled(self, owner: Owner | None = None, *, timeout_s: float | None = None) -> bool:
+        """Wait until nothing is owed any more; False if the time, or the embedder's patience, ran out first."""
+        try:
+            async with asyncio.timeout(timeout_s), self._changed:
+                await self._changed.wait_for(lambda: self.owed(owner) == 0 or self.failing is not None)
+        except TimeoutError:
+            return False
+        return self.owed(owner) == 0
+
+    async def indexed(self, entry: MemoryEntry) -> None:
+        """Wait until one entry's vector is there, or the embedder is known to fail."""
+        place = (entry.address, entry.version)
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: (place not in self._queue and place not in self._under_way) or self.failing is not None
+            )
+
+    async def room(self) -> None:
+        """Wait while the queue is long, so that a bulk load goes at the embedder's pace."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self._queue) < _ROOM or self.failing is not None)
+
+    async def resume(self) -> None:
+        """Take up what an earlier process owed."""
+        if self._embedder is None:
+            return
+        jobs = await self._tiers.journal.jobs(EMBED, due=self._clock.now(), limit=_ROOM)
+        for tenant in {job.tenant_id for job in jobs}:
+            await self._take_up(tenant, [job for job in jobs if job.tenant_id == tenant])
+
+    async def run(self) -> None:
+        """Embed batch after batch until cancelled; the vectors of one commit while the next are made."""
+        commit: asyncio.Task[None] | None = None
+        try:
+            while True:
+                if not self._queue:
+                    await self._idle()
+                batch = self._take_batch()
+                vectors = await self._embedded(batch)
+                if commit is not None:
+                    await commit
+                commit = asyncio.create_task(self._finish(batch, vectors))
+        finally:
+            if commit is not None:
+                await commit
+
+    async def _idle(self) -> None:
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(_BACKOFF_S[-1] if self.failing is None else _BACKOFF_S[0]):
+                await self._wake.wait()
+        except TimeoutError:
+            await self.resume()
+
+    def _take_batch(self) -> list[_Owed]:
+        places = list(self._queue)[:_BATCH]
+        batch = [self._queue.pop(place) for place in places]
+        self._under_way.update(zip(places, batch, strict=True))
+        return batch
+
+    async def _embedded(self, batch: Sequence[_Owed]) -> list[Vector | None]:
+        """A vector for each, None where there is none; a text that cannot be embedded is found by halving."""
+        if not batch:
+            return []
+        try:
+            vectors = await self._ask(batch)
+        except (MnemicError, TimeoutError) as error:
+            if len(batch) > 1 and not isinstance(error, TimeoutError):
+                half = len(batch) // 2
+                return [*await self._embedded(batch[:half]), *await self._embedded(batch[half:])]
+            await self._failed(batch, error)
+            return [None] * len(batch)
+        self._failures, self.failing = 0, None
+        return list(vectors)
+
+    async def _ask(self, batch: Sequence[_Owed]) -> list[Vector]:
+        assert self._embedder is not None  # noqa: S101 - nothing is owed without an embedder
+        vectors: dict[int, Vector] = {}
+        for tenant in dict.fromkeys(item.entry.tenant_id for item in batch):
+            places = [place for place, item in enumerate(batch) if item.entry.tenant_id == tenant]
+            async with asyncio.timeout(self._timeout_s):
+                rows = await self._embedder.embed_for(tenant, [batch[place].text for place in places])
+            vectors.update(zip(places, rows, strict=True))
+        return [vectors[place] for place in range(len(batch))]
+
+    async def _failed(self, batch: Sequence[_Owed], error: Exception) -> None:
+        self.failing = type(error).__name__
+        wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)]
+        self._failures += 1
+        _LOG.warning("embedder failed (%s): %d vectors wait %.1f s", self.failing, len(batch), wait)
+        due = self._clock.now() + timedelta(seconds=wait)
+        retries = [embed_job(i.entry, tries=i.tries + 1, due_at=due) for i in batch if i.tries < _GIVE_UP_AFTER]
+        await self._tiers.commit(Unit(jobs=tuple(retries)))
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _finish(self, batch: Sequence[_Owed], vectors: Sequence[Vector | None]) -> None:
+        assert self._embedder is not None or not batch  # noqa: S101 - see _ask
+        made = [(item, vector) for item, vector in zip(batch, vectors, strict=True) if vector is not None]
+        writes = tuple(self._write(item, vector) for item, vector in made if vector.any())
+        if made:
+            await self._tiers.commit(Unit(vectors=writes, done=tuple(embed_job(item.entry).id for item, _ in made)))
+        async with self._changed:
+            for item in batch:
+                self._under_way.pop((item.entry.address, item.entry.version), None)
+            self._changed.notify_all()
+
+    def _write(self, item: _Owed, vector: Vector) -> VectorWrite:
+        model_id = self._embedder.model_id if self._embedder else ""
+        return VectorWrite(
+            address=item.entry.address,
+            version=item.entry.version,
+            model_id=model_id,
+            input_hash=input_hash(item.entry.tenant_id, model_id, item.text),
+            vector=vector,
+        )
+
+    async def _take_up(self, tenant_id: str, jobs: Sequence[Job]) -> None:
+        by_address = {
+            Address(tenant_id, job.payload["volk"], job.payload["user"], job.payload["key"]): job for job in jobs
+        }
+        found = await self._tiers.memories.get_many(MemoryScope(tenant_id=tenant_id), list(by_address))
+        gone = []
+        for address, job in by_address.items():
+            entry = found.get(address)
+            if entry is None or entry.version != job.payload["version"]:
+                gone.append(job.id)
+            elif (address, entry.version) not in self._under_way:
+                self.add(entry, tries=job.tries)
+        if gone:
+            await self._tiers.commit(Unit(done=tuple(gone)))

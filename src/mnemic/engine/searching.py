@@ -1,0 +1,117 @@
+"""How is a search answered? Readable set, query vector, ranking, then a note of what was returned."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from mnemic.engine import limits as check
+from mnemic.engine.indexer import EMBED
+from mnemic.engine.requests import one_of
+from mnemic.engine.shared import Caller
+from mnemic.errors import InvalidInputError, MnemicError
+from mnemic.events import Topic
+from mnemic.ports import WorkingMark
+from mnemic.ports.engine import Where
+from mnemic.retrieval import SearchRequest
+from mnemic.types import MemoryHit, MemoryHits, MemoryScope, SearchMode, Vector, utc
+
+__all__ = ["query_vector", "search"]
+
+_PROMOTED_RANKS = 3
+
+
+async def search(
+    caller: Caller,
+    query: str,
+    *,
+    scope: MemoryScope | None,
+    limit: int,
+    min_similarity: float | None,
+    mode: SearchMode,
+    profile: str | None,
+    where: Where | None,
+    as_of: datetime | None,
+    now: datetime | None,
+    include_superseded: bool,
+    keys: Sequence[str] = (),
+) -> MemoryHits:
+    """See ``IMemoryEngine.search``; ``keys`` are explicitly relevant ones for the profile ``priority``."""
+    shared, settings = caller.shared, caller.shared.settings
+    started = shared.clock.monotonic()
+    check.check_query(query, settings.limits)
+    mode = one_of("mode", SearchMode, mode)
+    if not 1 <= limit <= settings.search.max_limit:
+        raise InvalidInputError(f"limit is {limit}; give 1 to {settings.search.max_limit} (search.max_limit)")
+    floor = settings.search.min_similarity if min_similarity is None else min_similarity
+    check.check_share("min_similarity", floor)
+    moment = utc(now) if now is not None else shared.clock.now()
+    filter_ = await caller.where(
+        where, include_superseded=include_superseded, as_of=None if as_of is None else utc(as_of)
+    )
+    vector, degraded = (None, ()) if mode is SearchMode.KEYWORD else await query_vector(caller, query)
+    request = SearchRequest(
+        query=query,
+        vector=vector,
+        model_id=shared.embedder.model_id if shared.embedder else "",
+        scope=caller.scope(scope),
+        where=filter_,
+        limit=limit,
+        mode=mode,
+        profile=profile or settings.search.profile,
+        min_similarity=floor,
+        now=moment,
+        explicit=frozenset(keys),
+    )
+    hits = await shared.retriever.search(request)
+    hits.pending_vectors = shared.indexer.owed(caller.owner)
+    hits.degraded = tuple(dict.fromkeys((*hits.degraded, *degraded, *await _reembedding(caller, hits))))
+    _note(caller, hits)
+    payload = {
+        "count": len(hits),
+        "mode": mode.value,
+        "latency_ms": round((shared.clock.monotonic() - started) * 1000, 3),
+        "degraded": list(hits.degraded),
+    }
+    await caller.note_read("search", Topic.SEARCHED, payload)
+    return hits
+
+
+async def query_vector(caller: Caller, text: str) -> tuple[Vector | None, tuple[str, ...]]:
+    """The query's vector, after a bounded wait for the caller's own vectors under way.
+
+    Returns:
+        The vector, or None where the model sees nothing or does not answer, and what is degraded by that.
+    """
+    shared = caller.shared
+    if shared.embedder is None:
+        return None, ("embedder",)
+    if shared.indexer.failing is None and shared.indexer.owed(caller.owner):
+        await shared.indexer.settled(caller.owner, timeout_s=shared.settings.search.pending_wait_ms / 1000)
+    try:
+        async with asyncio.timeout(shared.settings.embedding.query_timeout_ms / 1000):
+            rows = await shared.embedder.embed_for(caller.who.tenant_id, [text], urgent=True)
+    except (MnemicError, TimeoutError):
+        return None, ("embedder",)
+    return (rows[0] if rows[0].any() else None), ()
+
+
+async def _reembedding(caller: Caller, hits: MemoryHits) -> tuple[str, ...]:
+    """Vectors of another model were met while their replacement is under way (REQ-010-038)."""
+    if not hits.skipped_vectors:
+        return ()
+    owed = await caller.shared.tiers.journal.job_count(EMBED, caller.who.tenant_id)
+    return ("reembedding",) if owed else ()
+
+
+def _note(caller: Caller, hits: Sequence[MemoryHit]) -> None:
+    """Count the access; a good hit of the caller's own comes (back) into its working set (REQ-010-033)."""
+    shared = caller.shared
+    now = shared.clock.now()
+    shared.notes.touch([hit.address for hit in hits], now)
+    until = now + timedelta(seconds=shared.settings.session.ttl_s)
+    for hit in hits[:_PROMOTED_RANKS]:
+        own = (hit.volk_id, hit.user_id) == (caller.who.volk_id, caller.who.user_id)
+        if own and hit.score >= shared.settings.tiers.promote_min_score and hit.session_id != caller.who.session_id:
+            shared.notes.mark(WorkingMark(address=hit.address, session_id=caller.who.session_id, until=until))

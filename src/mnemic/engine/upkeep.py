@@ -1,0 +1,181 @@
+"""What does the engine do by itself? One task for each duty, all owned and awaited here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from mnemic.engine import exchange, sessions
+from mnemic.engine.indexer import EMBED
+from mnemic.engine.notes import FLUSH_AFTER_S
+from mnemic.engine.shared import Caller, Shared
+from mnemic.errors import MnemicError
+from mnemic.events import Topic
+from mnemic.ports import MemoryFilter
+from mnemic.types import Health, HealthStatus, Identity, MemoryScope, SystemEvent
+
+__all__ = ["Upkeep"]
+
+_LOG = logging.getLogger(__name__)
+
+_SWEEP_EVERY_S = 60.0
+_STOP_WITHIN_S = 4.0
+_LEFT_BEHIND_AFTER = timedelta(seconds=30)
+"""An event that waits longer in the outbox was left by a process that ended."""
+
+
+class Upkeep:
+    """Runs the background duties of an engine from start to stop."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._tasks: list[asyncio.Task[None]] = []
+        who = Identity(volk_id="SYS:MEMORY")
+        self._system = Caller(shared, who, frozenset({"tenant_id", "user_id", "client_id"}))
+
+    async def initialize(self) -> None:
+        """Open the storage and subscribe to the end of sessions; may be repeated."""
+        shared = self._shared
+        if shared.loop is None:
+            await shared.tiers.open()
+            shared.bus.subscribe(Topic.SESSION_CLOSED, self._on_session_closed, subscriber_id="SYS:MEMORY")
+            shared.loop, shared.pid = asyncio.get_running_loop(), os.getpid()
+
+    async def start(self) -> None:
+        """Load the model, take up what an earlier process left, then begin; may be repeated."""
+        await self.initialize()
+        if self._shared.running:
+            return
+        if self._shared.embedder is not None:
+            try:
+                await self._shared.embedder.open()
+            except BaseException:
+                await self._close()
+                raise
+        self._shared.running = True
+        await self._tell_left_behind()
+        await self._shared.indexer.resume()
+        self._tasks = [
+            asyncio.create_task(self._supervised(self._shared.indexer.run)),
+            asyncio.create_task(self._supervised(self._write_notes)),
+            asyncio.create_task(self._supervised(self._sweep)),
+            asyncio.create_task(self._supervised(self._check_space)),
+        ]
+
+    async def stop(self) -> None:
+        """End the duties within 5 seconds: notes are written, vectors still owed are made at the next start."""
+        if self._shared.loop is None:
+            return
+        if self._shared.running:
+            await self._shared.indexer.settled(timeout_s=_STOP_WITHIN_S)
+            self._shared.running = False
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._tasks = []
+            await self._shared.notes.flush()
+        self._shared.bus.unsubscribe("SYS:MEMORY")
+        if self._shared.embedder is not None:
+            await self._shared.embedder.close()
+        await self._close()
+
+    async def _close(self) -> None:
+        self._shared.loop = None
+        await self._shared.tiers.close()
+
+    async def _on_session_closed(self, event: SystemEvent) -> None:
+        session_id = str(event.payload["session_id"])
+        caller = self._system.acting(tenant_id=event.tenant_id, session_id=session_id)
+        await sessions.end_session(caller, session_id, outcome=str(event.payload.get("outcome", "")))
+
+    async def sweep(self) -> int:
+        """Do the sweep now."""
+        return await sessions.sweep(self._system)
+
+    async def _supervised(self, duty: Callable[[], Awaitable[None]]) -> None:
+        """Run a duty, again when it fails."""
+        while True:
+            try:
+                await duty()
+            except Exception:
+                # The background supervisor's border: an unforeseen error is logged, the duty goes on.
+                _LOG.exception("background duty failed; it starts again")
+                await asyncio.sleep(1.0)
+            else:
+                return
+
+    async def _write_notes(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(FLUSH_AFTER_S):
+                    await self._shared.notes.wanted.wait()
+            except TimeoutError:
+                pass
+            await self._shared.notes.flush()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_EVERY_S)
+            await self.sweep()
+
+    async def _tell_left_behind(self) -> None:
+        before = self._shared.clock.now() - _LEFT_BEHIND_AFTER
+        while events := await self._shared.tiers.journal.outbox(before=before, limit=500):
+            await self._system.announce(tuple(events))
+            await self._shared.notes.flush()
+
+    async def _check_space(self) -> None:
+        """Owe new vectors where stored ones are of another model (REQ-010-038)."""
+        embedder = self._shared.embedder
+        if embedder is None:
+            return
+        now = self._shared.clock.now()
+        for tenant in await self._shared.tiers.journal.tenants():
+            scope = MemoryScope(tenant_id=tenant)
+            every = await self._shared.tiers.memories.count(scope, MemoryFilter(include_superseded=True, now=now))
+            current = MemoryFilter(include_superseded=True, embedding_model=embedder.model_id, now=now)
+            have = await self._shared.tiers.memories.count(scope, current)
+            owed = await self._shared.tiers.journal.job_count(EMBED, tenant)
+            if have + owed < every:
+                caller = replace(self._system, who=replace(self._system.who, tenant_id=tenant))
+                await exchange.reindex(caller)
+
+
+async def health(shared: Shared) -> Health:
+    """How each part is (TYP-014)."""
+    store = "healthy" if await shared.tiers.memories.ping() else "unhealthy"
+    failing = shared.indexer.failing
+    embedder = "absent" if shared.embedder is None else (f"failing: {failing}" if failing else "healthy")
+    degraded = [name for name, bad in (("embedder", embedder != "healthy"), ("store", store != "healthy")) if bad]
+    depth, age, owed = 0, 0.0, 0
+    try:
+        depth, oldest = await shared.tiers.journal.outbox_depth()
+        age = (shared.clock.now() - oldest).total_seconds() if oldest else 0.0
+        owed = await shared.tiers.journal.job_count(EMBED)
+    except MnemicError as error:
+        store = f"unhealthy: {error.code}"
+        degraded.append("journal")
+    if shared.tiers.durability is not shared.settings.durability:
+        degraded.append("durability")
+    running = shared.running and not store.startswith("unhealthy")
+    status = HealthStatus.UNHEALTHY if not running else HealthStatus.DEGRADED if degraded else HealthStatus.HEALTHY
+    return Health(
+        status=status,
+        components={
+            "hot": "none",
+            "cold": store,
+            "embedder": embedder,
+            "governance": shared.settings.governance.engine,
+            "audit": store,
+            "llm": "none",
+            "journal": store,
+        },
+        degraded=tuple(degraded),
+        durability=shared.tiers.durability,
+        identity_mode="strict" if shared.settings.identity.strict is True else "compatibility",
+        outbox={"depth": depth, "oldest_age_s": age, "pending_vectors": owed},
+    )
