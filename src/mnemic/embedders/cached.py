@@ -21,11 +21,13 @@ class CachedEmbedder(Embedder):
     Args:
         embedder: What computes vectors.
         cache: Where they are kept; None only checks.
+        index_format: Names the form of the texts, where it moves their vectors; a part of the model id.
     """
 
-    def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None) -> None:
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None, *, index_format: str = "") -> None:
         self._embedder = embedder
         self._cache = cache
+        self._suffix = f"+{index_format}" if index_format else ""
         self._describe()
 
     async def open(self) -> None:
@@ -67,7 +69,7 @@ class CachedEmbedder(Embedder):
         """
         if self._cache is None:
             return await self.embed(texts, urgent=urgent)
-        model_id = self._embedder.model_id
+        model_id = self.model_id
         hashes = [input_hash(tenant_id, model_id, text) for text in texts]
         found = dict(await self._cache.cached(tenant_id, model_id, list(dict.fromkeys(hashes))))
         missing = {key: text for key, text in zip(hashes, texts, strict=True) if key not in found}
@@ -79,7 +81,7 @@ class CachedEmbedder(Embedder):
         return np.array([found[key] for key in hashes], dtype=np.float32).reshape(len(texts), self._embedder.dim)
 
     def _describe(self) -> None:
-        self.model_id = getattr(self._embedder, "model_id", "")
+        self.model_id = getattr(self._embedder, "model_id", "") + self._suffix
         self.dim = getattr(self._embedder, "dim", 0)
         self.max_tokens = self._embedder.max_tokens
         self.precision = self._embedder.precision

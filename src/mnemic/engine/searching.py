@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from mnemic.engine import limits as check
 from mnemic.engine.indexer import EMBED
@@ -14,7 +15,7 @@ from mnemic.errors import InvalidInputError, MnemicError
 from mnemic.events import Topic
 from mnemic.ports import WorkingMark
 from mnemic.ports.engine import Where
-from mnemic.retrieval import SearchRequest
+from mnemic.retrieval import SearchRequest, ranking_query
 from mnemic.types import MemoryHit, MemoryHits, MemoryScope, SearchMode, Vector, utc
 
 __all__ = ["query_vector", "search"]
@@ -50,7 +51,8 @@ async def search(
     filter_ = await caller.where(
         where, include_superseded=include_superseded, as_of=None if as_of is None else utc(as_of)
     )
-    vector, degraded = (None, ()) if mode is SearchMode.KEYWORD else await query_vector(caller, query)
+    wanted = mode is not SearchMode.KEYWORD
+    vector, degraded = await query_vector(caller, ranking_query(query)) if wanted else (None, ())
     request = SearchRequest(
         query=query,
         vector=vector,
@@ -63,6 +65,7 @@ async def search(
         min_similarity=floor,
         now=moment,
         explicit=frozenset(keys),
+        embed_texts=None if shared.embedder is None else partial(shared.embedder.embed_for, caller.who.tenant_id),
     )
     hits = await shared.retriever.search(request)
     hits.pending_vectors = shared.indexer.owed(caller.owner)
@@ -92,6 +95,7 @@ async def query_vector(caller: Caller, text: str) -> tuple[Vector | None, tuple[
     try:
         async with asyncio.timeout(shared.settings.embedding.query_timeout_ms / 1000):
             rows = await shared.embedder.embed_for(caller.who.tenant_id, [text], urgent=True)
+            await shared.retriever.prepare(shared.embedder)
     except (MnemicError, TimeoutError):
         return None, ("embedder",)
     return (rows[0] if rows[0].any() else None), ()

@@ -101,8 +101,7 @@ class Upkeep:
         while True:
             try:
                 await duty()
-            except Exception:
-                # The background supervisor's border: an unforeseen error is logged, the duty goes on.
+            except Exception:  # noqa: BLE001 - the background supervisor's border: logged, and the duty goes on
                 _LOG.exception("background duty failed; it starts again")
                 await asyncio.sleep(1.0)
             else:
