@@ -1,0 +1,1 @@
+"""Places that keep memories: one adapter per backend."""

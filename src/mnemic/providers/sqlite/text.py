@@ -1,0 +1,110 @@
+"""Which entries share words with a query? Candidates by BM25 with the tenant's own statistics."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from mnemic.ports.storage import WordStats
+from mnemic.providers.sqlite.codec import content_hash, to_us
+from mnemic.providers.sqlite.readers import Reader
+from mnemic.providers.sqlite.reads import by_ids, tenant_of_name
+from mnemic.providers.sqlite.statements import SQL
+from mnemic.providers.sqlite.where import Clause
+from mnemic.types import MemoryEntry, MemoryHit
+from mnemic.words import index_text, query_terms, terms
+
+__all__ = ["search", "word_stats"]
+
+_RAREST = 8
+_K1, _B = 1.2, 0.75
+
+Weights = dict[str, float]
+Scored = tuple[MemoryEntry, float, bool]
+
+
+def search(
+    reader: Reader, clause: Clause, tenant: str, query: str, *, limit: int, past: Sequence[MemoryEntry] = ()
+) -> list[MemoryHit]:
+    """Find entries that share a term with the query, best first; the best has score 1.
+
+    Cost follows the rows that match, so the rarest telling terms answer; all terms come in where those are too few.
+    """
+    id_ = tenant_of_name(reader, tenant)
+    stats = word_stats(reader, id_, terms(query))
+    weights = _weights(stats)
+    if not weights and not past:
+        return []
+    telling = {term: weights[term] for term in query_terms(query) if term in weights}
+    rare = dict(sorted(telling.items(), key=lambda pair: (-pair[1], pair[0]))[:_RAREST])
+    found = _ranked(reader, clause, id_, stats, rare, query, limit)
+    if len(found) < limit and len(rare) < len(weights):
+        found = _ranked(reader, clause, id_, stats, weights, query, limit)
+    entries = by_ids(reader, [row for row, _score, _equal in found])
+    scored = [(entries[row], score, bool(equal)) for row, score, equal in found] + _score_past(past, stats, query)
+    return _hits(scored, limit)
+
+
+def _score_past(past: Sequence[MemoryEntry], stats: WordStats, query: str) -> list[Scored]:
+    """Score versions that are in no index by the words of now; words that now stand nowhere are the rarest."""
+    weights = {**dict.fromkeys(terms(query), math.log(1 + (stats.rows + 0.5) / 0.5)), **_weights(stats)}
+    scored: list[Scored] = []
+    for entry in past:
+        words = terms(index_text(entry))
+        if shared := weights.keys() & words:
+            score = sum(weights[term] for term in shared) * _length_factor(stats, len(words))
+            scored.append((entry, score, content_hash(entry.content) == content_hash(query)))
+    return scored
+
+
+def _hits(scored: list[Scored], limit: int) -> list[MemoryHit]:
+    scored.sort(key=lambda found: (not found[2], -found[1], -to_us(found[0].created_at), found[0].address))
+    best = max((score for _entry, score, _equal in scored), default=1.0)
+    return [
+        MemoryHit.of(entry, score=1.0 if equal else score / best, channels=("text",), rank=rank)
+        for rank, (entry, score, equal) in enumerate(scored[:limit], start=1)
+    ]
+
+
+def _length_factor(stats: WordStats, words: int) -> float:
+    return (_K1 + 1) / (1 + _K1 * (1 - _B + _B * words / max(stats.average_length, 1.0)))
+
+
+def word_stats(reader: Reader, tenant: int | None, terms_: Sequence[str]) -> WordStats:
+    """Rows, mean length and rows per term, of one tenant."""
+    rows, words = reader.db.execute(SQL["tenant_stats"], (tenant,)).fetchone() or (0, 0)
+    prefix = f"{tenant}:"
+    wanted = json.dumps([prefix + term for term in dict.fromkeys(terms_)], ensure_ascii=False)
+    counts = reader.rows(SQL["term_counts"], (wanted,)) if rows else []
+    rows_with = {**dict.fromkeys(terms_, 0), **{term.removeprefix(prefix): doc for term, doc in counts}}
+    return WordStats(rows=rows, average_length=words / rows if rows else 0.0, rows_with=rows_with)
+
+
+def _weights(stats: WordStats) -> Weights:
+    return {term: math.log(1 + (stats.rows - n + 0.5) / (n + 0.5)) for term, n in stats.rows_with.items() if n}
+
+
+def _ranked(  # noqa: PLR0917 - one statement with its values
+    reader: Reader, clause: Clause, tenant: int | None, stats: WordStats, weights: Weights, query: str, limit: int
+) -> list[tuple[int, float, bool]]:
+    """Rows with their score (BM25 that counts a term once) and whether their content is the query itself."""
+    if not weights:
+        return []
+    matched = " UNION ALL ".join(
+        ["SELECT rowid AS id, ? AS weight FROM word_index WHERE word_index MATCH ?"] * len(weights)
+    )
+    longer = _K1 * _B / max(stats.average_length, 1.0)
+    sql = (
+        f"WITH hits AS MATERIALIZED (SELECT id, sum(weight) AS weight FROM ({matched}) GROUP BY id) "  # noqa: S608 - constants
+        "SELECT e.id, hits.weight * ? / (? + ? * e.words) AS score, e.content_hash IS ? AS equal "
+        "FROM hits CROSS JOIN entries e ON e.id = hits.id CROSS JOIN tenants t ON t.id = e.tenant "
+        f"WHERE {clause.sql} ORDER BY equal DESC, score DESC, e.created_at DESC, e.volk, e.user, e.key LIMIT ?"
+    )
+    values: list[object] = []
+    for term, weight in weights.items():
+        quoted = term.replace('"', '""')
+        values += [weight, f'"{tenant}:{quoted}"']
+    values += [_K1 + 1, 1 + _K1 * (1 - _B), longer, content_hash(query), *clause.values, limit]
+    with reader.filtered(clause.fits):
+        return reader.rows(sql, values)
