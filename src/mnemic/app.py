@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import inspect
 import random
 import time
 import uuid
@@ -128,11 +129,12 @@ def _made(where: str, extra: str, options: dict[str, Any]) -> Any:
         made = getattr(importlib.import_module(module), cls)
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"{error.name} is not installed; pip install 'mnemic[{extra}]'") from None
-    try:
-        return made(**options)
-    except TypeError:
-        given = ", ".join(sorted(options))
-        raise ConfigurationError(f"{cls} does not take these options: {given}; see its reference") from None
+    taken = inspect.signature(made).parameters
+    if unknown := sorted(set(options) - set(taken)):
+        raise ConfigurationError(
+            f"option {unknown[0]!r} is none of {cls}'s; it takes {', '.join(sorted(taken)) or 'none'}"
+        )
+    return made(**options)
 
 
 def open_engine(
