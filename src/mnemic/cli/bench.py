@@ -1,0 +1,122 @@
+"""How good is it? Runs on labelled folders, and their figures."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mnemic.bench import kit, scorer
+from mnemic.bench import quality as runs
+from mnemic.cli import output
+from mnemic.cli.options import Common
+from mnemic.errors import InvalidInputError
+
+_OF_A_CUT = re.compile(r"@\d+t$")
+"""Figures of a context cut to other budgets: in JSON only."""
+_OF_CATEGORIES = ("recall@1", "recall@10", "ndcg@10", "mrr@10", "rp@10", "answer@1", "current_first", "empty")
+
+
+def quality(
+    told: Common,
+    *,
+    folders: Annotated[list[Path], typer.Argument(metavar="DATA_DIR...", help="Labelled folders.")],
+    out: Annotated[Path, typer.Option("--out", help="RUN.jsonl; a folder where there are several folders.")],
+    context_tokens: Annotated[str, typer.Option(help="Budgets, like 512,1024.")] = "",
+    profile: Annotated[str | None, typer.Option(help="Ranking by name.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=20, max=1000, help="Results of a question.")] = 50,
+    categories: Annotated[bool, typer.Option("--categories", help="Figures of each category too.")] = False,
+) -> None:
+    """Answer labelled folders through the public interface, write the runs, and score them."""
+    budgets = _budgets(context_tokens)
+    items: list[dict[str, Any]] = []
+    for folder in folders:
+        file = out if len(folders) == 1 and out.suffix == ".jsonl" else out / f"{folder.resolve().name}.jsonl"
+        plan = runs.Plan(out=file, budgets=budgets, profile=profile, limit=limit)
+        course = asyncio.run(_answered(told, folder, plan))
+        labels = kit.labels(folder)
+        scores = {budget: scorer.score(labels, scorer.read_run(plan.file(budget))) for budget in (None, *budgets)}
+        items.append({"name": labels.name, "run": str(file), "course": course, "scores": scores})
+        if not told.json:
+            _show(items[-1], categories=categories)
+    if told.json:
+        output.print_json({"items": [_as_json(item) for item in items]})
+
+
+def _budgets(value: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(part) for part in value.split(",") if part.strip())
+    except ValueError:
+        found = (0,)
+    if any(budget < 1 for budget in found):
+        raise InvalidInputError(f"--context-tokens is {value!r}; give whole numbers from 1, like 512,1024")
+    return found
+
+
+async def _answered(told: Common, folder: Path, plan: runs.Plan) -> dict[str, Any]:
+    with output.progress() as bar:
+        tasks: dict[str, Any] = {}
+
+        def on_progress(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(f"{folder.name} {what}", total=total)
+            bar.update(tasks[what], completed=done)
+
+        course = await runs.write_run(folder, plan, settings=told.settings(), on_progress=on_progress)
+    if course.set_aside and not told.json:
+        output.note(f"{len(course.set_aside)} memories set aside, the first: {course.set_aside[0].reason}")
+    return course.figures()
+
+
+def _as_json(item: dict[str, Any]) -> dict[str, Any]:
+    scores = {
+        ("ranking" if budget is None else str(budget)): output.plain(score) for budget, score in item["scores"].items()
+    }
+    return {**item, "scores": scores}
+
+
+def _show(item: dict[str, Any], *, categories: bool) -> None:
+    course = item["course"]
+    counts = item["scores"][None].counts
+    output.print_(
+        "",
+        f"{item['name']}: {course['memories']:,} memories at {course['memories_per_s']:g}/s, "
+        f"{counts['questions']:,} questions; search {course['search_ms_median']:g} ms, P95 {course['search_ms_p95']:g} ms",
+    )
+    leaks = sum(score.counts["leaked_memories"] + score.counts["leaked_canaries"] for score in item["scores"].values())
+    output.print_(
+        f"set aside {course['set_aside']}, refused questions {course['refused_questions']}, leaks {leaks}",
+        _table({("ranking" if b is None else f"{b} tokens"): s.overall for b, s in item["scores"].items()}),
+    )
+    if categories:
+        output.print_("", _categories(item["scores"][None].categories))
+
+
+def _table(columns: dict[str, dict[str, float]]) -> Table:
+    """One row for each figure."""
+    table = Table("figure", box=None, show_edge=False, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right")
+    for name in dict.fromkeys(name for figures in columns.values() for name in figures):
+        if not _OF_A_CUT.search(name):
+            table.add_row(name, *(_number(figures.get(name)) for figures in columns.values()))
+    return table
+
+
+def _categories(categories: dict[str, dict[str, float]]) -> Table:
+    """One row for each category."""
+    table = Table("category", box=None, show_edge=False, pad_edge=False)
+    names = [name for name in _OF_CATEGORIES if any(name in figures for figures in categories.values())]
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    for category, figures in categories.items():
+        table.add_row(category, *(_number(figures.get(name)) for name in names))
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}" if value >= 10 else f"{value:.3f}"

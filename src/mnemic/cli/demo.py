@@ -1,0 +1,146 @@
+"""What does mnemic do? Shown on a conversation of half a year that comes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import tempfile
+import time
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from mnemic.cli import output
+from mnemic.cli.options import Common, engine
+from mnemic.engine import MemoryEngine
+from mnemic.importers import ImportOptions, parse
+from mnemic.importers.draft import moment
+from mnemic.importers.ingest import Tally, ingest
+from mnemic.types import ContextBlock, MemoryHit, MemoryHits
+
+_FOLDER = files("mnemic") / "data" / "demo"
+_TENANT = "demo"
+_ASKED, _SHOWN, _TOP = 10, 2, 5
+_PREVIEW = 200
+_PACKED = "What do I have to know to order lunch for Mira at our next planning meeting?"
+_PACKED_AT = "2026-07-06T09:00:00+02:00"
+_BUDGET = 300
+
+Question = dict[str, Any]
+
+
+def demo(told: Common) -> None:
+    """Import a conversation of half a year, ask it questions of every kind, and pack a context."""
+    questions = [json.loads(line) for line in (_FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as scratch, as_file(_FOLDER / "conversation.jsonl") as file:
+        chosen = told if told.db else dataclasses.replace(told, db=str(Path(scratch) / "demo.db"))
+        asyncio.run(_shown(chosen, file, questions))
+
+
+async def _shown(told: Common, file: Path, questions: list[Question]) -> None:
+    began = time.perf_counter()
+    async with engine(told) as memory:
+        opened = time.perf_counter()
+        with output.progress() as bar:
+            task = bar.add_task("import", total=None)
+            rows = parse(file, "kit", ImportOptions())
+            tally = await ingest(memory, rows, source="demo", on_progress=lambda t: bar.update(task, completed=t.total))
+        stored = time.perf_counter()
+        bound = memory.acting_as(tenant_id=_TENANT)
+        answers = [(question, await _ask(bound, question)) for question in questions]
+        asked = time.perf_counter()
+        block = await bound.context(_PACKED, max_tokens=_BUDGET, now=moment(_PACKED_AT))
+    if told.json:
+        _print_json(answers, block)
+        return
+    _print_head(tally, opened - began, stored - opened)
+    for place, (question, hits) in enumerate(answers, start=1):
+        _print_answer(place, question, hits)
+    _print_context(block)
+    _print_end(answers, (asked - stored) / len(questions))
+
+
+async def _ask(memory: MemoryEngine, question: Question) -> MemoryHits:
+    """Ask as the question says: at its time, and, where it looks back, of that day."""
+    now, as_of = moment(question["ts"]), moment(question.get("as_of"))
+    return await memory.search(question["text"], limit=_ASKED, now=now, as_of=as_of)
+
+
+def _place(question: Question, hits: MemoryHits) -> int | None:
+    """The place of the first memory that answers."""
+    right = {f"kit:{id_}" for id_ in question["relevant"]}
+    return next((place for place, hit in enumerate(hits, start=1) if hit.key in right), None)
+
+
+def _print_json(answers: list[tuple[Question, MemoryHits]], block: ContextBlock) -> None:
+    items = [
+        {"id": q["id"], "kind": q["kind"], "query": q["text"], "place": _place(q, hits), **output.plain(hits)}
+        for q, hits in answers
+    ]
+    output.print_json({"items": items, "context": output.plain(block)})
+
+
+def _print_head(tally: Tally, opening_s: float, storing_s: float) -> None:
+    output.print_(Rule(Text("mnemic demo", style="bold"), align="left"))
+    rate = tally.added / storing_s if storing_s else 0.0
+    output.print_(
+        "Two people and two agents build a booking app for ferries: eight sessions from\n"
+        "January to July 2026, in English and German. Everything below runs on one file,\n"
+        "without a server, a network or a language model.\n",
+        Text(
+            f"engine and model ready in {opening_s:.1f} s; {tally.added} memories stored and embedded "
+            f"in {storing_s:.1f} s ({rate:.0f}/s)" + (f", {tally.unchanged} were there" if tally.unchanged else ""),
+            style="dim",
+        ),
+    )
+
+
+def _print_answer(place: int, question: Question, hits: MemoryHits) -> None:
+    asked = f", as of {question['as_of'][:10]}" if question.get("as_of") else ""
+    output.print_(
+        "", Text.assemble((f"{place:>2}  {question['text']}", "bold"), (f"  ({question['kind']}{asked})", "cyan"))
+    )
+    right = {f"kit:{id_}" for id_ in question["relevant"]}
+    for hit in hits[:_SHOWN] if right else hits[:1]:
+        output.print_(Padding(_hit(hit, right=hit.key in right), (0, 0, 0, 4)))
+    if not right:
+        said = f"No turn says it. How sure that an answer is there: {hits.best_score:.2f}"
+        output.print_(Padding(Text(said, style="yellow"), (0, 0, 0, 4)))
+
+
+def _hit(hit: MemoryHit, *, right: bool) -> Text:
+    mark = ("✓ ", "green") if right else ("· ", "dim")
+    head = f"{hit.score:.2f}  {output.day(hit.valid_from)}  {hit.speaker or hit.role}: "
+    return Text.assemble(
+        mark, (head, "bold" if right else ""), output.shown(hit.content, _PREVIEW), (f"\n  {output.why(hit)}", "dim")
+    )
+
+
+def _print_context(block: ContextBlock) -> None:
+    output.print_("", Rule(Text(f"a context for: {_PACKED}", style="bold"), align="left"))
+    about = "about " if block.estimated else ""
+    output.print_(
+        Text(output.shown(block.text)),
+        Text(
+            f"{about}{block.tokens_used} of {block.token_budget} tokens (counter {block.counter}), "
+            f"{len(block.injected)} memories, {block.remaining} tokens left",
+            style="dim",
+        ),
+    )
+
+
+def _print_end(answers: list[tuple[Question, MemoryHits]], seconds: float) -> None:
+    places = [_place(question, hits) for question, hits in answers if question["relevant"]]
+    first, among = places.count(1), sum(place is not None and place <= _TOP for place in places)
+    output.print_(
+        "",
+        Rule(style="dim"),
+        f"{len(places)} questions with an answer: the right memory first {first} times, "
+        f"in the first {_TOP} {among} times; {seconds * 1000:.0f} ms a question.",
+        Text("✓ marks the turn that was labelled as the answer before any of this was run.", style="dim"),
+    )
