@@ -29,6 +29,9 @@ class SentenceTransformers(Embedder):
         device: ``cpu`` or ``cuda``.
         batch_size: Texts in one run of the model, at most.
         dim: The dimension that the configuration expects; None takes the model's.
+
+    Raises:
+        ConfigurationError: torch has no such device here.
     """
 
     model_id = ""
@@ -38,6 +41,8 @@ class SentenceTransformers(Embedder):
     batch_invariant = True
 
     def __init__(self, model: str, *, device: str = "cpu", batch_size: int = 32, dim: int | None = None) -> None:
+        if device != "cpu" and not device == get_device_name() == "cuda":
+            raise ConfigurationError(f"embedding.device is {device!r}; torch has none here, use cpu or cuda")
         self._name = model
         self._device = device
         self._batch_size = batch_size
@@ -49,7 +54,7 @@ class SentenceTransformers(Embedder):
         """Load the model.
 
         Raises:
-            ConfigurationError: The device is absent, or no such model can be loaded.
+            ConfigurationError: No such model can be loaded.
             DimensionError: The model's vectors have another dimension than the configured one.
         """
         await asyncio.to_thread(self._load)
@@ -86,14 +91,12 @@ class SentenceTransformers(Embedder):
             return self._running
 
     def _loaded(self) -> SentenceTransformer:
-        if self._device == "cuda" and get_device_name() != "cuda":
-            raise ConfigurationError("embedding.device is 'cuda', there is none here; use 'cpu'")
         try:
             model = SentenceTransformer(self._name, device=self._device)
         except (OSError, ValueError, RuntimeError) as error:
             raise ConfigurationError(f"embedding.model {self._name!r} cannot be loaded: {error}") from error
-        dim = model.get_sentence_embedding_dimension()
-        if dim is None or self._expected_dim not in {None, dim}:
+        dim = int(model.encode(["a text"], convert_to_numpy=True, show_progress_bar=False).shape[1])
+        if self._expected_dim not in {None, dim}:
             raise DimensionError(f"embedding.dimension is {self._expected_dim}, model {self._name!r} has {dim}")
         self.dim, self.max_tokens = dim, int(model.max_seq_length or 512)
         self.model_id = f"sentence-transformers:{self._name}:{_fingerprint(model)}:{self.max_tokens}"
