@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 from mnemic.errors import InvalidInputError
 from mnemic.ports.policy import Readable
 from mnemic.types import MemoryClassification, MemoryType
+from mnemic.types.entry import nothing
 
 
 class Operator(StrEnum):
@@ -46,10 +46,6 @@ class Junction:
     parts: tuple[Condition | Junction, ...]
 
 
-def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
     """What an entry must be besides lying in the scope; all parts must hold (PRV-010).
@@ -62,7 +58,7 @@ class MemoryFilter:
     source: str | None = None
     tags_all: tuple[str, ...] = ()
     tags_any: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    metadata: Mapping[str, Any] = field(default_factory=nothing, hash=False)
     memory_types: tuple[MemoryType, ...] = ()
     categories: tuple[str, ...] = ()
     pinned: bool | None = None

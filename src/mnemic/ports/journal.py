@@ -6,16 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 from mnemic.chain import link
 from mnemic.ports.storage import Edge
 from mnemic.types import Address, DurabilityMode, MemoryEntry, SystemEvent, Vector
-
-
-def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
+from mnemic.types.entry import nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +85,7 @@ class AuditRecord:
     resource: str
     result: str
     """``success``, ``failure``, ``partial``, ``denied`` or ``not_found``."""
-    detail: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    detail: Mapping[str, Any] = field(default_factory=nothing, hash=False)
     ip: str = ""
 
 
@@ -139,7 +135,7 @@ class Job:
     id: str
     kind: str
     tenant_id: str
-    payload: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    payload: Mapping[str, Any] = field(default_factory=nothing, hash=False)
     tries: int = 0
     due_at: datetime | None = None
 
