@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from mnemic.ports import IMemoryProvider
 from mnemic.types import Address, MemoryClassification, MemoryEntry, MemoryScope, MemoryType, Origin
 
-__all__ = ["HOSTILE_NAMES", "START", "at", "entries", "ids", "inherited", "json_objects", "memory", "place", "texts"]
+__all__ = [
+    "HOSTILE_NAMES",
+    "START",
+    "TENANT",
+    "at",
+    "corpus",
+    "entries",
+    "fill",
+    "ids",
+    "inherited",
+    "json_objects",
+    "memory",
+    "place",
+    "texts",
+]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+TENANT = MemoryScope(tenant_id="t1")
 
 HOSTILE_NAMES = (
     *(
@@ -83,6 +101,32 @@ def place(tenant: str = "t1", volk: str = "ada", user: str = "", **fields: Any) 
 def memory(key: str, content: str = "a thing to remember", **fields: Any) -> MemoryEntry:
     """Give an entry of tenant ``t1`` and volk ``ada``, made at ``START``, unless ``fields`` say otherwise."""
     return MemoryEntry(**{"created_at": START, "tenant_id": "t1", "volk_id": "ada", **fields}, key=key, content=content)
+
+
+async def fill(provider: IMemoryProvider, entries: Sequence[MemoryEntry]) -> None:
+    """Store entries, each at its own place."""
+    for entry in entries:
+        await provider.store(place(entry.tenant_id, entry.volk_id, entry.user_id), entry.key, entry)
+
+
+def corpus() -> list[MemoryEntry]:
+    """Entries of which no two agree in every field of a scope."""
+    chance = random.Random(5)
+    return [
+        memory(
+            f"k{number:02}",
+            volk_id=chance.choice(["ada", "bob"]),
+            user_id=chance.choice(["", "u", "w"]),
+            session_id=chance.choice(["s1", "s2"]),
+            task_id=chance.choice(["", "x", "y"]),
+            project_id=chance.choice(["default", "p"]),
+            portfolio_id=chance.choice(["default", "f"]),
+            crew_id=chance.choice(["", "c"]),
+            created_at=at(number % 5),
+            occurred_at=chance.choice([None, at(-10), at(number % 7)]),
+        )
+        for number in range(48)
+    ]
 
 
 def texts(*, min_size: int = 1, max_size: int = 40) -> st.SearchStrategy[str]:

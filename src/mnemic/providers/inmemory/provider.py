@@ -167,7 +167,8 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
         check_limit(limit)
         sign = -1 if order is Order.NEWEST else 1
         placed = sorted((_place(entry, sign), entry) for entry, _ in self._find(scope, where))
-        rest = [(place, entry) for place, entry in placed if after is None or place > _parse_cursor(after)]
+        start = None if after is None else _parse_cursor(after)
+        rest = [(place, entry) for place, entry in placed if start is None or place > start]
         cursor = json.dumps(rest[limit - 1][0]) if len(rest) > limit else None
         return Page(items=tuple(detached(entry) for _, entry in rest[:limit]), next_cursor=cursor)
 
@@ -332,9 +333,9 @@ def _place(entry: MemoryEntry, sign: int) -> list[Any]:
 def _parse_cursor(cursor: str) -> list[Any]:
     try:
         moment, volk, user, key = json.loads(cursor)
-    except ValueError:
+        return [int(moment), str(volk), str(user), str(key)]
+    except (ValueError, TypeError):
         raise InvalidInputError("the cursor is malformed; give next_cursor of the page before, unchanged") from None
-    return [int(moment), str(volk), str(user), str(key)]
 
 
 def _ranked(scores: Iterable[tuple[MemoryEntry, float]], channel: str, limit: int) -> Hits:

@@ -40,8 +40,8 @@ _TIMES = (
 
 
 def _in_utc(entry: MemoryEntry) -> MemoryEntry:
-    moments: dict[str, Any] = {name: getattr(entry, name) for name in _TIMES}
-    return replace(entry, **{name: moment and utc(moment) for name, moment in moments.items()})
+    moments: dict[str, Any] = {name: moment and utc(moment) for name in _TIMES for moment in [getattr(entry, name)]}
+    return replace(entry, **moments)
 
 
 def detached(entry: MemoryEntry, **changes: Any) -> MemoryEntry:
