@@ -68,7 +68,8 @@ def unpack(packed: bytes | Sequence[bytes]) -> Vector:
     rows = np.frombuffer(joined, dtype="<f2").astype(np.float32)
     if not isinstance(packed, bytes):
         rows = rows.reshape(len(packed), -1)
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    lengths: Vector = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return rows / lengths
 
 
 class VectorIndex:
@@ -148,7 +149,7 @@ class VectorIndex:
         total = self._count if places is None else len(places)
         if not self.exact and total > _EXACT_SUBSET:
             places = self._nearest_signs(query, max(_RESCORED, 4 * k), places)
-        scores = np.round(np.maximum(self._cosines(query, places), 0.0), _DECIMALS)
+        scores: Vector = np.maximum(self._cosines(query, places), 0.0).round(_DECIMALS)
         ids = self._ids[: self._count] if places is None else self._ids[places]
         best = _top(scores, k)
         return ids[best], scores[best]
@@ -160,7 +161,8 @@ class VectorIndex:
     def _cosines(self, query: Vector, places: Ids | None) -> Vector:
         rows = self._rows[: self._count] if places is None else self._rows[places]
         # vecdot takes no BLAS threads, which on small products cost many times what they save.
-        return np.vecdot(rows.astype(np.float32, copy=False), query.astype(np.float32, copy=False))
+        cosines: Vector = np.vecdot(rows.astype(np.float32, copy=False), query.astype(np.float32, copy=False))
+        return cosines
 
     def _nearest_signs(self, query: Vector, wanted: int, places: Ids | None) -> Ids:
         bits = self._bits[: self._count] if places is None else self._bits[places]

@@ -9,9 +9,13 @@ from mnemic.chain import canonical
 from mnemic.errors import InvalidInputError, ScopeError
 from mnemic.types import Address, MemoryEntry, MemoryScope
 
-__all__ = ["check_entry", "check_json", "check_limit", "check_query", "point", "tenant_of"]
+__all__ = ["check_derived", "check_entry", "check_json", "check_limit", "check_query", "point", "tenant_of"]
 
 _LIMIT = 1000
+_DERIVED = frozenset({
+    *("summary", "quality", "importance", "access_count"),
+    *("last_accessed_at", "valid_to", "superseded_by", "pinned"),
+})  # fmt: skip
 
 
 def tenant_of(scope: MemoryScope) -> str:
@@ -69,6 +73,16 @@ def check_json(name: str, value: Mapping[str, Any]) -> None:
         raise InvalidInputError(
             f"{name} cannot be kept as JSON ({type(error).__name__}); give text, finite numbers, lists and mappings"
         ) from None
+
+
+def check_derived(fields: Mapping[str, Any]) -> None:
+    """Refuse names that are no derived fields.
+
+    Raises:
+        InvalidInputError: A name is none of those that ``IMemoryProvider.annotate`` lists.
+    """
+    if unknown := fields.keys() - _DERIVED:
+        raise InvalidInputError(f"{min(unknown)!r} is no derived field; give some of {', '.join(sorted(_DERIVED))}")
 
 
 def check_limit(limit: object) -> int:

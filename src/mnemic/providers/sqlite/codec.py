@@ -26,10 +26,6 @@ _ELSEWHERE = frozenset({
 _DEFAULTS = {f.name: f.default for f in dataclasses.fields(MemoryEntry)}
 _BODY = [f.name for f in dataclasses.fields(MemoryEntry) if f.name not in _ELSEWHERE]
 _TIMES = ("created_at", "updated_at", "recorded_at", "occurred_at", "expires_at", "valid_from", "valid_to")
-_ENUMS: dict[str, Callable[[str], Any]] = {
-    "classification": MemoryClassification, "memory_type": MemoryType, "origin": Origin,
-}  # fmt: skip
-
 ROW = "t.name, e.volk, e.user, e.key, e.version, e.model, e.access_count, e.last_accessed_at, e.body, e.checksum"
 """The columns that make an entry, in the order of ``Row``."""
 
@@ -62,6 +58,18 @@ def to_us(moment: datetime) -> int:
 def from_us(microseconds: int) -> datetime:
     """The moment behind microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_TIMES, from_us),
+    "classification": MemoryClassification,
+    "memory_type": MemoryType,
+    "origin": Origin,
+    "tags": tuple,
+    "shared_with": tuple,
+    "superseded_by": lambda parts: Address(*parts),
+    "derived_from": lambda places: tuple(Address(*parts) for parts in places),
+}
 
 
 def content_hash(content: str) -> int:
@@ -163,19 +171,9 @@ def entry_of(row: Row, *, verified: bool = False) -> MemoryEntry:
     if not verified and checksum_of(row.address, row.version, row.body) != row.checksum:
         raise CorruptEntryError(f"the entry at {row.address} differs from its checksum; run `mnemic doctor`")
     fields = json.loads(row.body)
-    for name in _TIMES:
-        if fields.get(name) is not None:
-            fields[name] = from_us(fields[name])
-    for name, kind in _ENUMS.items():
-        if name in fields:
-            fields[name] = kind(fields[name])
-    for name in ("tags", "shared_with"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
-    if "superseded_by" in fields:
-        fields["superseded_by"] = Address(*fields["superseded_by"])
-    if "derived_from" in fields:
-        fields["derived_from"] = tuple(Address(*parts) for parts in fields["derived_from"])
+    for name in fields.keys() & _READERS.keys():
+        if fields[name] is not None:
+            fields[name] = _READERS[name](fields[name])
     return MemoryEntry(
         **fields,
         tenant_id=row.tenant,

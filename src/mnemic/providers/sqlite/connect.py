@@ -15,11 +15,27 @@ import apsw
 from mnemic.errors import MnemicError, StorageFullError, StoreError, UnavailableError
 from mnemic.types import DurabilityMode
 
-__all__ = ["Target", "busy_deadline_s", "connect", "translated"]
+__all__ = ["Target", "busy_deadline_s", "connect", "meaning", "translated"]
 
 busy_deadline_s = 10.0
 _SYNCHRONOUS = {DurabilityMode.POWER: "FULL", DurabilityMode.PROCESS: "NORMAL", DurabilityMode.MEMORY: "OFF"}
 _MODE = 0o600
+_MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[MnemicError], str], ...] = (
+    ((apsw.FullError,), StorageFullError, "has no space left; free some and try again, reads go on"),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        StoreError,
+        "is read-only; make file and folder writable for this user",
+    ),
+    ((apsw.CorruptError,), StoreError, "is damaged; run `mnemic doctor`, or restore a backup"),
+    ((apsw.NotADBError,), StoreError, "is no SQLite file; give another path"),
+    ((apsw.CantOpenError,), StoreError, "cannot be opened; check that the path is a file in a writable folder"),
+    (
+        (apsw.BusyError, apsw.LockedError),
+        UnavailableError,
+        f"was busy for more than {busy_deadline_s:g} s; try again",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +109,7 @@ def translated(target: Target) -> Iterator[None]:
 
 def meaning(error: apsw.Error, target: Target) -> MnemicError:
     """Give the error of ours that says what an error of the driver means."""
-    name = target.name
-    match error:
-        case apsw.FullError():
-            return StorageFullError(f"no space is left for {name!r}; free some and try again, reads go on")
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return StoreError(f"{name!r} is read-only; make file and folder writable for this user")
-        case apsw.CorruptError():
-            return StoreError(f"{name!r} is damaged; run `mnemic doctor`, or restore a backup")
-        case apsw.NotADBError():
-            return StoreError(f"{name!r} is no SQLite file; give another path")
-        case apsw.CantOpenError():
-            return StoreError(f"{name!r} cannot be opened; check that the path is a file in a writable folder")
-        case apsw.BusyError() | apsw.LockedError():
-            return UnavailableError(f"{name!r} was busy for more than {busy_deadline_s:g} s; try again")
-        case _:
-            return UnavailableError(f"{name!r} cannot be used now ({type(error).__name__}); try again")
+    for drivers, ours, advice in _MEANINGS:
+        if isinstance(error, drivers):
+            return ours(f"{target.name!r} {advice}")
+    return UnavailableError(f"{target.name!r} cannot be used now ({type(error).__name__}); try again")

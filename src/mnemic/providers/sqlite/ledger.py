@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from typing import Any
 
 from mnemic.ports.journal import AuditRow, Deletion, IdempotencyRecord, Job, SessionRow, WorkingMark
 from mnemic.providers.sqlite.codec import ROW, Row, entry_of, from_us, to_us
@@ -32,17 +33,7 @@ def outbox_depth(reader: Reader) -> tuple[int, datetime | None]:
 
 def jobs(reader: Reader, kind: str, due: datetime, limit: int) -> list[Job]:
     """Jobs that are due."""
-    return [
-        Job(
-            id=id_,
-            kind=kind,
-            tenant_id=tenant,
-            payload=json.loads(payload),
-            tries=tries,
-            due_at=None if due_at is None else from_us(due_at),
-        )  # fmt: skip
-        for id_, kind, tenant, payload, tries, due_at in reader.rows(SQL["jobs"], (kind, to_us(due), limit))
-    ]
+    return [_job_of(row) for row in reader.rows(SQL["jobs"], (kind, to_us(due), limit))]
 
 
 def job_count(reader: Reader, kind: str, tenant: str | None) -> int:
@@ -114,3 +105,9 @@ def tombstones(reader: Reader, tenant: str, after: Address | None, limit: int) -
 def tenants(reader: Reader) -> list[str]:
     """Every tenant that has an entry."""
     return [name for (name,) in reader.rows(SQL["tenants"])]
+
+
+def _job_of(row: tuple[Any, ...]) -> Job:
+    id_, kind, tenant, payload, tries, due_at = row
+    moment = None if due_at is None else from_us(due_at)
+    return Job(id=id_, kind=kind, tenant_id=tenant, payload=json.loads(payload), tries=tries, due_at=moment)

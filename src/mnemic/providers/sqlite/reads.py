@@ -74,7 +74,7 @@ def by_ids(
         f"SELECT e.id, {ROW} FROM json_each(?) j CROSS JOIN entries e ON e.id = j.value "  # noqa: S608 - constants
         f"JOIN tenants t ON t.id = e.tenant WHERE {condition}"
     )
-    with reader.filtered(clause and clause.fits):
+    with reader.filtered(clause.fits if clause else None):
         rows = reader.rows(sql, (json.dumps([int(id_) for id_ in ids]), *values))
     entries = {int(id_): entry_of(Row(*row)) for id_, *row in rows}
     if with_embedding:

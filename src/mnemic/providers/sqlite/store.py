@@ -99,8 +99,9 @@ class Store:
 
     async def _submit(self, works: Sequence[Work]) -> list[Future[Any]]:
         self._check_running()
-        state = self._state or await self._on_thread(self._opened)
-        return state.writer.submit_many(works)
+        if self._state is None:
+            await self._on_thread(self._opened)
+        return self._opened().writer.submit_many(works)
 
     def _ask(self, question: Callable[[Reader], T]) -> T:
         with self._opened().readers.one() as reader, reader.snapshot():

@@ -9,15 +9,16 @@ from typing import Any
 
 import apsw
 
-from mnemic.chain import GENESIS
+from mnemic.chain import GENESIS, canonical
 from mnemic.errors import ConflictError
 from mnemic.faults import crashpoint
+from mnemic.ports.checks import check_entry, check_json
 from mnemic.ports.journal import AuditRecord, IdempotencyRecord, Job, SessionRow, Touch, Unit, WorkingMark, chained
 from mnemic.ports.storage import Edge
 from mnemic.providers.sqlite.codec import from_us, to_us
 from mnemic.providers.sqlite.statements import SQL
 from mnemic.providers.sqlite.writes import annotate, bury, conflict, put, put_vector, tenant_id
-from mnemic.types import MemoryEntry, SystemEvent
+from mnemic.types import MemoryEntry, MemoryScope, SystemEvent
 
 __all__ = ["add_edges", "apply", "event_of", "purge", "record_of"]
 
@@ -32,7 +33,9 @@ def apply(db: apsw.Connection, unit: Unit, *, now: datetime) -> None:
     if unit.idempotency is not None:
         _put_idempotency(db, unit.idempotency, now)
     for entry in unit.entries:
-        _put_newer(db, entry)
+        check_entry(_place_of(entry), entry.key, entry)
+        if not put(db, entry, refresh=False):
+            raise conflict(entry.address, entry.version)
     crashpoint("sqlite.unit_entries")
     for deletion in unit.deletions:
         if not bury(db, deletion):
@@ -67,9 +70,8 @@ def event_of(text: str) -> SystemEvent:
     return SystemEvent(**{**fields, "time": from_us(fields["time"])})
 
 
-def _put_newer(db: apsw.Connection, entry: MemoryEntry) -> None:
-    if not put(db, entry, refresh=False):
-        raise conflict(entry.address, entry.version)
+def _place_of(entry: MemoryEntry) -> MemoryScope:
+    return MemoryScope(tenant_id=entry.tenant_id, volk_id=entry.volk_id, user_id=entry.user_id)
 
 
 def _apply_rows(db: apsw.Connection, unit: Unit) -> None:
@@ -123,7 +125,10 @@ def _put_idempotency(db: apsw.Connection, record: IdempotencyRecord, now: dateti
     if db.execute(SQL["idempotent"], (tenant, record.key, to_us(now))).fetchone():
         raise ConflictError("the idempotency key was used within its time; read the first result, or give a new key")
     expires_at = to_us(record.expires_at)
-    db.execute(SQL["put_idempotency"], (tenant, record.key, record.body_hash, _json(record.result), expires_at))
+    db.execute(
+        SQL["put_idempotency"],
+        (tenant, record.key, record.body_hash, _json("an idempotent result", record.result), expires_at),
+    )
 
 
 def _add_audit(db: apsw.Connection, record: AuditRecord) -> None:
@@ -142,28 +147,30 @@ def _add_audit(db: apsw.Connection, record: AuditRecord) -> None:
         "detail": dict(record.detail),
         "ip": record.ip,
     }
-    db.execute(SQL["add_audit"], (tenant, record.kind, row.seq, prev_hash, row.entry_hash, _json(fields)))
+    db.execute(
+        SQL["add_audit"], (tenant, record.kind, row.seq, prev_hash, row.entry_hash, _json("an audit detail", fields))
+    )
 
 
 def _event_text(event: SystemEvent) -> str:
     names = ("id", "type", "tenant_id", "severity", "source", "request_id", "schema_version")
     fields = {name: getattr(event, name) for name in names}
-    return _json({**fields, "time": to_us(event.time), "payload": dict(event.payload)})
+    return _json("an event's payload", {**fields, "time": to_us(event.time), "payload": dict(event.payload)})
 
 
 def _put_job(db: apsw.Connection, job: Job) -> None:
     due_at = None if job.due_at is None else to_us(job.due_at)
-    db.execute(SQL["put_job"], (job.id, job.kind, job.tenant_id, _json(job.payload), job.tries, due_at))
+    db.execute(
+        SQL["put_job"], (job.id, job.kind, job.tenant_id, _json("a job's payload", job.payload), job.tries, due_at)
+    )
 
 
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} cannot be kept as JSON")
+def _json(name: str, value: Mapping[str, Any]) -> str:
+    try:
+        return canonical(value).decode()
+    except (ValueError, TypeError, RecursionError):
+        check_json(name, value)
+        raise
 
 
 def purge(db: apsw.Connection, deleted_before: int, now: int) -> int:

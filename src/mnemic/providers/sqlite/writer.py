@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import MnemicError, NotRunningError, OverloadedError
+from mnemic.errors import InvalidInputError, MnemicError, NotRunningError, OverloadedError
 from mnemic.faults import crashpoint
 from mnemic.providers.sqlite.connect import Target, connect, meaning
 
@@ -107,8 +107,8 @@ class Writer:
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
         for order in orders:
-            if error := order.error or failure:
-                order.done.set_exception(error)
+            if reason := order.error or failure:
+                order.done.set_exception(reason)
             else:
                 order.done.set_result(order.value)
 
@@ -123,7 +123,10 @@ class Writer:
             order.error = meaning(error, self._target) if isinstance(error, apsw.Error) else error
         except (ValueError, TypeError) as error:
             self._db.execute("ROLLBACK TO unit")
-            order.error = error
+            order.error = InvalidInputError(
+                f"a value cannot be kept ({type(error).__name__}); give plain text and JSON"
+            )
+            order.error.__cause__ = error
         self._db.execute("RELEASE unit")
 
     def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from mnemic.errors import ConflictError, DimensionError
+from mnemic.ports.checks import check_derived
 from mnemic.ports.journal import Annotation, Deletion, VectorWrite
 from mnemic.ports.matching import fold
 from mnemic.providers.sqlite.codec import Row, entry_of, row_of, to_us
@@ -33,20 +34,9 @@ class _Standing(NamedTuple):
     checksum: bytes
 
     def entry(self, address: Address) -> MemoryEntry:
-        return entry_of(
-            Row(
-                address.tenant_id,
-                address.volk_id,
-                address.user_id,
-                address.key,
-                self.version,
-                self.model,
-                self.access_count,
-                self.last_accessed_at,
-                self.body,
-                self.checksum,
-            )  # fmt: skip
-        )
+        place = (address.tenant_id, address.volk_id, address.user_id, address.key)
+        access = (self.access_count, self.last_accessed_at)
+        return entry_of(Row(*place, self.version, self.model, *access, self.body, self.checksum))
 
 
 def tenant_id(db: apsw.Connection, name: str) -> int:
@@ -122,6 +112,7 @@ def put_vector(db: apsw.Connection, write: VectorWrite) -> bool:
 
 def annotate(db: apsw.Connection, note: Annotation) -> bool:
     """Change derived fields of a version; False where another version is there by now."""
+    check_derived(note.fields)
     tenant = tenant_id(db, note.address.tenant_id)
     old = standing(db, tenant, note.address)
     if old is None or not old.live or old.version != note.version:
@@ -186,7 +177,7 @@ def _retire(db: apsw.Connection, tenant: int, id_: int, entry: MemoryEntry, *, v
 
 
 def _drop(db: apsw.Connection, id_: int) -> int:
-    tenant, uid, *columns = db.execute(SQL["to_drop"], (id_,)).fetchone()
+    tenant, uid, *columns = next(db.execute(SQL["to_drop"], (id_,)))
     live = columns[-1] is not None
     if live:
         unindex(db, tenant, id_, entry_of(Row(*columns), verified=True))
