@@ -17,11 +17,11 @@ from mnemic.models import CHECKSUMS, FOLDER
 from mnemic.testing import requirement
 from mnemic.types import Vector
 
-pytestmark = pytest.mark.embedding
+pytestmark = [pytest.mark.embedding, pytest.mark.usefixtures("loaded_minilm")]
 
 
 @pytest.fixture
-async def minilm(loaded_minilm: None) -> AsyncIterator[MiniLM]:
+async def minilm() -> AsyncIterator[MiniLM]:
     embedder = MiniLM()
     await embedder.open()
     yield embedder
@@ -92,7 +92,7 @@ def test_a_batch_holds_at_least_one_text() -> None:
 
 
 @requirement("FR-009")
-async def test_the_size_of_a_batch_moves_no_vector(loaded_minilm: None, reference_texts: list[str]) -> None:
+async def test_the_size_of_a_batch_moves_no_vector(reference_texts: list[str]) -> None:
     one, many = MiniLM(batch_size=1), MiniLM(batch_size=64)
     np.testing.assert_allclose(await one.embed(reference_texts[:20]), await many.embed(reference_texts[:20]), atol=1e-6)
     await one.close()

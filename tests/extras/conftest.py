@@ -1,4 +1,4 @@
-"""Tests of the extras run when they are named (`make test-extras`), since `make test` does not install their packages."""
+"""Tests of the extras run when they are named: `make test` does not install their packages."""
 
 from pathlib import Path
 
