@@ -10,7 +10,7 @@ from mnemic.context import pack, summarize_entries
 from mnemic.engine.finding import find_readable
 from mnemic.engine.indexer import embed_job
 from mnemic.engine.requests import Draft, one_of
-from mnemic.engine.searching import query_vector, search
+from mnemic.engine.searching import query_vector, ranked
 from mnemic.engine.shared import Caller
 from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.events import Topic
@@ -57,7 +57,7 @@ async def context(
     if budget < 0:
         raise InvalidInputError(f"max_tokens is {budget}; give 0 or more")
     chosen = one_of("strategy", SummarizationStrategy, strategy or settings.injection_strategy)
-    hits = await search(
+    hits = await ranked(
         caller,
         query,
         scope=scope,
@@ -154,7 +154,10 @@ async def summarize(
         stored = await store_summary(caller, summary, entries, session_id=scope.session_id)
         summary = replace(summary, key=stored.key)
     payload = {"sources": summary.source_count, "tokens": summary.token_count, "strategy": chosen.value}
-    await caller.note_read("summarize", Topic.SUMMARIZED, payload)
+    if summary.key is None:
+        await caller.note_read("summarize", Topic.SUMMARIZED, payload)
+    else:  # the write has left the row of this call
+        await caller.shared.bus.publish(caller.event(Topic.SUMMARIZED, payload))
     return summary
 
 

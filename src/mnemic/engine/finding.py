@@ -11,7 +11,7 @@ from mnemic.errors import AccessDeniedError, ConflictError
 from mnemic.ports import Action, MemoryFilter
 from mnemic.types import Address, MemoryEntry, MemoryScope
 
-__all__ = ["find_own", "find_readable", "own_entries"]
+__all__ = ["find_own", "find_owned", "find_readable", "own_entries"]
 
 _PAGE = 500
 
@@ -36,17 +36,27 @@ async def find_own(caller: Caller, key: str, action: Action) -> MemoryEntry | No
     return None
 
 
-async def find_readable(caller: Caller, key: str, *, owner: str | tuple[str, str] | None = None) -> MemoryEntry | None:
+async def find_owned(caller: Caller, key: str, owner: str | tuple[str, str]) -> MemoryEntry | None:
+    """The entry of a named owner; a volk alone means its entry for the caller's user, then its own (ENG-002).
+
+    Raises:
+        AccessDeniedError: It is there and the caller may not read it.
+    """
+    check_key(key, caller.shared.settings.limits)
+    volk, users = (owner, (caller.who.user_id, "")) if isinstance(owner, str) else (owner[0], owner[1:])
+    entry = await _live(caller, tuple(Address(caller.who.tenant_id, volk, user, key) for user in users))
+    if entry is not None:
+        await caller.allow(Action.READ, entry=entry)
+    return entry
+
+
+async def find_readable(caller: Caller, key: str) -> MemoryEntry | None:
     """The entry that a key means to the caller for reading (ENG-002).
 
     Raises:
         ConflictError: Several owners have a readable entry with that key.
     """
     check_key(key, caller.shared.settings.limits)
-    if owner is not None:
-        volk, user = (owner, "") if isinstance(owner, str) else owner
-        entry = await _live(caller, (Address(caller.who.tenant_id, volk, user, key),))
-        return await _if_readable(caller, entry)
     own = await _live(caller, caller.own_addresses(key))
     return own if own is not None else await _of_others(caller, key)
 
@@ -57,16 +67,6 @@ async def _live(caller: Caller, addresses: tuple[Address, ...]) -> MemoryEntry |
     now = caller.shared.clock.now()
     alive = (entry for a in addresses if (entry := found.get(a)) is not None)
     return next((entry for entry in alive if entry.expires_at is None or entry.expires_at > now), None)
-
-
-async def _if_readable(caller: Caller, entry: MemoryEntry | None) -> MemoryEntry | None:
-    if entry is None:
-        return None
-    decision = await caller.shared.policy.decide(caller.who, Action.READ, entry=entry)
-    if decision.allowed:
-        return entry
-    await caller.denied(Action.READ, decision, resource=entry.uid)
-    return None
 
 
 async def _of_others(caller: Caller, key: str) -> MemoryEntry | None:

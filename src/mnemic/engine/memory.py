@@ -306,7 +306,7 @@ class MemoryEngine(IMemoryEngine):
 
     async def forget(
         self,
-        where: Where,
+        where: Where | None,
         *,
         scope: MemoryScope | None = None,
         dry_run: bool = True,
@@ -315,7 +315,7 @@ class MemoryEngine(IMemoryEngine):
         """Delete the caller's memories that a filter names; the real run must name the dry run's count.
 
         Args:
-            where: Which ones; ``{}`` means all in the scope.
+            where: Which ones; None means all in the scope.
             scope: Narrows.
             dry_run: Only count.
             expected_count: The count that the dry run gave.
@@ -350,8 +350,7 @@ class MemoryEngine(IMemoryEngine):
     async def count(self, scope: MemoryScope | None = None, where: Where | None = None) -> int:
         """How many memories the caller can read in a scope."""
         self._caller.check()
-        filter_ = await self._caller.where(where)
-        return await self._shared.tiers.memories.count(self._caller.scope(scope), filter_)
+        return await reading.count(self._caller, scope, where)
 
     async def related(
         self, key: str, *, depth: int = 1, kinds: Sequence[str] | None = None, limit: int = 50

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mnemic.engine.finding import find_own, find_readable, own_entries
+from mnemic.engine.finding import find_own, find_owned, find_readable, own_entries
+from mnemic.engine.limits import check_key
 from mnemic.engine.shared import Caller
 from mnemic.engine.writing import deletion_unit
-from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
+from mnemic.errors import AccessDeniedError, ConflictError, InvalidInputError, NotFoundError
 from mnemic.events import Topic
 from mnemic.ports import Action, Edge, EdgeKind, MemoryFilter, Unit
 from mnemic.ports.engine import Where
 from mnemic.ports.filters import parse_where
 from mnemic.types import MemoryEntry, MemoryScope, Page, utc
 
-__all__ = ["forget", "history", "link", "related", "retrieve", "retrieve_by"]
+__all__ = ["count", "forget", "history", "link", "related", "retrieve", "retrieve_by"]
 
 _PAGE = 1000
 _DEPTH = 5
@@ -32,10 +33,15 @@ async def retrieve(
     as_of: datetime | None,
 ) -> MemoryEntry | None:
     """See ``IMemoryEngine.retrieve``."""
-    if version is None and as_of is None:
-        entry = await find_readable(caller, key, owner=owner)
-    else:
+    if version is not None or as_of is not None:
         entry = await _kept(caller, key, version=version, as_of=as_of)
+    elif owner is None:
+        entry = await find_readable(caller, key)
+    else:
+        try:
+            entry = await find_owned(caller, key, owner)
+        except AccessDeniedError:
+            return None  # its row and event are left; the caller cannot tell it from absence (GOV-018)
     if entry is None:
         await caller.note_read("retrieve", Topic.RETRIEVED, {"found": False}, result="not_found")
         return None
@@ -59,6 +65,7 @@ def _held(entry: MemoryEntry, at: datetime) -> bool:
 
 
 async def _own_versions(caller: Caller, key: str) -> list[MemoryEntry]:
+    check_key(key, caller.shared.settings.limits)
     for address in caller.own_addresses(key):
         scope = MemoryScope(tenant_id=address.tenant_id, volk_id=address.volk_id, user_id=address.user_id)
         if versions := await caller.shared.tiers.memories.versions(scope, key):
@@ -99,6 +106,14 @@ async def retrieve_by(
     return page
 
 
+async def count(caller: Caller, scope: MemoryScope | None, where: Where | None) -> int:
+    """How many entries the caller can read in a scope (ENG-006)."""
+    filter_ = await caller.where(where)
+    number = await caller.shared.tiers.memories.count(caller.scope(scope), filter_)
+    await caller.note_read("count", "", {"count": number})
+    return number
+
+
 async def related(
     caller: Caller, key: str, *, depth: int, kinds: Sequence[str] | None, limit: int
 ) -> list[MemoryEntry]:
@@ -133,9 +148,9 @@ async def link(caller: Caller, key: str, other: str, kind: str) -> bool:
 
 
 async def forget(
-    caller: Caller, where: Where, *, scope: MemoryScope | None, dry_run: bool, expected_count: int | None
+    caller: Caller, where: Where | None, *, scope: MemoryScope | None, dry_run: bool, expected_count: int | None
 ) -> int:
-    """Delete the caller's entries that a filter names, after a dry run gave their number (ENG-018)."""
+    """Delete the caller's entries that a filter names, all or none, after a dry run gave their number (ENG-018)."""
     parsed = parse_where(where)
     entries = [entry async for page in own_entries(caller, scope, parsed) for entry in page]
     if dry_run:
@@ -146,9 +161,12 @@ async def forget(
     if expected_count != len(entries):
         raise ConflictError(f"expected_count is {expected_count}, {len(entries)} entries match now; do a dry run again")
     units = [deletion_unit(caller, entry) for entry in entries]
-    refused = await caller.shared.tiers.commit_many(units)
-    for unit, error in zip(units, refused, strict=True):
-        if error is not None:
-            raise error
-        await caller.announce(unit.events)
+    await caller.commit(
+        Unit(
+            deletions=tuple(deletion for unit in units for deletion in unit.deletions),
+            audit=tuple(record for unit in units for record in unit.audit),
+            events=tuple(event for unit in units for event in unit.events),
+            working=tuple(mark for unit in units for mark in unit.working),
+        )
+    )
     return len(entries)

@@ -18,7 +18,7 @@ from mnemic.ports.engine import Where
 from mnemic.retrieval import SearchRequest, ranking_query
 from mnemic.types import MemoryHit, MemoryHits, MemoryScope, SearchMode, Vector, utc
 
-__all__ = ["query_vector", "search"]
+__all__ = ["query_vector", "ranked", "search"]
 
 _PROMOTED_RANKS = 3
 
@@ -36,13 +36,51 @@ async def search(
     as_of: datetime | None,
     now: datetime | None,
     include_superseded: bool,
+) -> MemoryHits:
+    """See ``IMemoryEngine.search``."""
+    started = caller.shared.clock.monotonic()
+    mode = one_of("mode", SearchMode, mode)
+    hits = await ranked(
+        caller,
+        query,
+        scope=scope,
+        limit=limit,
+        min_similarity=min_similarity,
+        mode=mode,
+        profile=profile,
+        where=where,
+        as_of=as_of,
+        now=now,
+        include_superseded=include_superseded,
+    )
+    payload = {
+        "count": len(hits),
+        "mode": mode.value,
+        "latency_ms": round((caller.shared.clock.monotonic() - started) * 1000, 3),
+        "degraded": list(hits.degraded),
+    }
+    await caller.note_read("search", Topic.SEARCHED, payload)
+    return hits
+
+
+async def ranked(
+    caller: Caller,
+    query: str,
+    *,
+    scope: MemoryScope | None,
+    limit: int,
+    min_similarity: float | None,
+    mode: SearchMode,
+    profile: str | None,
+    where: Where | None,
+    as_of: datetime | None,
+    now: datetime | None,
+    include_superseded: bool,
     keys: Sequence[str] = (),
 ) -> MemoryHits:
-    """See ``IMemoryEngine.search``; ``keys`` are explicitly relevant ones for the profile ``priority``."""
+    """Answer a search whose audit row the caller of this leaves; ``keys`` are explicit for profile ``priority``."""
     shared, settings = caller.shared, caller.shared.settings
-    started = shared.clock.monotonic()
     check.check_query(query, settings.limits)
-    mode = one_of("mode", SearchMode, mode)
     if not 1 <= limit <= settings.search.max_limit:
         raise InvalidInputError(f"limit is {limit}; give 1 to {settings.search.max_limit} (search.max_limit)")
     floor = settings.search.min_similarity if min_similarity is None else min_similarity
@@ -71,13 +109,6 @@ async def search(
     hits.pending_vectors = shared.indexer.owed(caller.owner)
     hits.degraded = tuple(dict.fromkeys((*hits.degraded, *degraded, *await _reembedding(caller, hits))))
     _note(caller, hits)
-    payload = {
-        "count": len(hits),
-        "mode": mode.value,
-        "latency_ms": round((shared.clock.monotonic() - started) * 1000, 3),
-        "degraded": list(hits.degraded),
-    }
-    await caller.note_read("search", Topic.SEARCHED, payload)
     return hits
 
 
