@@ -1,4 +1,4 @@
-"""Both providers keep every promise of the port."""
+"""Both providers keep every promise of the ports."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,19 +8,42 @@ import pytest
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.providers.sqlite import SqliteProvider
 from mnemic.testing import ManualClock
+from mnemic.testing.journal_suite import JournalSuite
 from mnemic.testing.provider_suite import ProviderSuite
 from mnemic.types import DurabilityMode
 
 
+@pytest.fixture
+def in_memory() -> InMemoryProvider:
+    return InMemoryProvider(clock=ManualClock())
+
+
+@pytest.fixture
+async def sqlite(tmp_path: Path) -> AsyncIterator[SqliteProvider]:
+    provider = SqliteProvider(tmp_path / "memory.db", durability=DurabilityMode.PROCESS, clock=ManualClock())
+    yield provider
+    await provider.close()
+
+
 class TestInMemory(ProviderSuite):
     @pytest.fixture
-    def provider(self) -> InMemoryProvider:
-        return InMemoryProvider(clock=ManualClock())
+    def provider(self, in_memory: InMemoryProvider) -> InMemoryProvider:
+        return in_memory
+
+
+class TestInMemoryJournal(JournalSuite):
+    @pytest.fixture
+    def store(self, in_memory: InMemoryProvider) -> InMemoryProvider:
+        return in_memory
 
 
 class TestSqlite(ProviderSuite):
     @pytest.fixture
-    async def provider(self, tmp_path: Path) -> AsyncIterator[SqliteProvider]:
-        provider = SqliteProvider(tmp_path / "memory.db", durability=DurabilityMode.PROCESS, clock=ManualClock())
-        yield provider
-        await provider.close()
+    def provider(self, sqlite: SqliteProvider) -> SqliteProvider:
+        return sqlite
+
+
+class TestSqliteJournal(JournalSuite):
+    @pytest.fixture
+    def store(self, sqlite: SqliteProvider) -> SqliteProvider:
+        return sqlite

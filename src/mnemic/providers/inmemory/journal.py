@@ -109,9 +109,9 @@ class InMemoryJournal(Journal):
     def _put_vector(self, write: VectorWrite) -> None:
         slot = self._state.slot(write.address)
         if slot.live is not None and slot.version == write.version:
-            slot.live = replace(slot.live, embedding_model=write.model_id)
-            slot.vector = normalise(write.vector)
-            self._state.cache[write.address.tenant_id, write.model_id, write.input_hash] = slot.vector
+            vector = normalise(write.vector)
+            self._state.put_vector(slot, vector, write.model_id)
+            self._state.cache[write.address.tenant_id, write.model_id, write.input_hash] = vector
 
     def _touch(self, touch: Touch) -> None:
         slot = self._state.slot(touch.address)

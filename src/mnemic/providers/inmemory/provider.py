@@ -27,7 +27,7 @@ from mnemic.ports.checks import check_entry, check_limit, check_query, point, te
 from mnemic.ports.matching import in_scope
 from mnemic.providers.inmemory.journal import InMemoryJournal
 from mnemic.providers.inmemory.state import Slot, detached
-from mnemic.types import Address, MemoryEntry, MemoryHit, MemoryScope, Page, Vector
+from mnemic.types import Address, MemoryEntry, MemoryHit, MemoryHits, MemoryScope, Page, Vector
 from mnemic.vectors import normalise
 from mnemic.words import index_text, terms
 
@@ -215,16 +215,20 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
         min_score: float = 0.0,
         where: MemoryFilter | None = None,
     ) -> Hits:
-        """Compare with every vector of the same size."""
+        """Compare with every vector of the same model."""
         check_limit(limit)
-        query = normalise(embedding)
-        self._state.check_size(tenant_of(scope), query, where.embedding_model if where else None)
+        query, tenant = normalise(embedding), tenant_of(scope)
+        space = self._state.space(tenant, query, where.embedding_model if where else None)
+        if space is None:
+            return MemoryHits()
         scores = [
             (entry, round(min(1.0, max(0.0, float(slot.vector @ query))), 6))
             for entry, slot in self._find(scope, where)
-            if entry is slot.live and slot.vector is not None and len(slot.vector) == len(query)
+            if entry is slot.live and slot.vector is not None and (entry.embedding_model or "") == space
         ]
-        return _ranked([(entry, score) for entry, score in scores if score >= min_score], "vector", limit)
+        best = _ranked([(entry, score) for entry, score in scores if score >= min_score], "vector", limit)
+        total, used = (sum(1 for _ in self._state.vectors(tenant, model)) for model in (None, space))
+        return MemoryHits(best, skipped_vectors=total - used)
 
     async def similarities(
         self, scope: MemoryScope, embedding: Vector, addresses: Sequence[Address], *, model_id: str

@@ -103,6 +103,8 @@ class State:
     marks: dict[str, WorkingMark] = field(default_factory=dict)
     sessions: dict[tuple[str, str], SessionRow] = field(default_factory=dict)
     cache: dict[tuple[str, str, bytes], Vector] = field(default_factory=dict)
+    spaces: dict[tuple[str, str], None] = field(default_factory=dict)
+    """Tenant and model of every vector, the one written last at the end."""
 
     def slot(self, address: Address) -> Slot:
         """The slot of an address, a new one if need be; it counts only once something was put there."""
@@ -122,17 +124,19 @@ class State:
             return False
         created_at = slot.live.created_at if slot.live else entry.created_at
         slot.end(entry.valid_from)
-        slot.live, slot.vector = detached(entry, created_at=created_at), vector
+        slot.live = detached(entry, created_at=created_at)
         slot.version, slot.buried_at = entry.version, None
         self.slots[entry.uid] = slot
+        if vector is not None:
+            self.put_vector(slot, vector, entry.embedding_model)
         return True
 
     def _replay(self, slot: Slot, entry: MemoryEntry, vector: Vector | None) -> bool:
-        live = slot.live
-        if live is None or live.content != entry.content:
+        if slot.live is None or slot.live.content != entry.content:
             return False
         if vector is not None:
-            slot.vector, live = vector, replace(live, embedding_model=entry.embedding_model)
+            self.put_vector(slot, vector, entry.embedding_model)
+        live = slot.live
         slot.live = replace(
             live,
             summary=entry.summary,
@@ -170,14 +174,34 @@ class State:
         self.marks.pop(uid, None)
         self.edges -= {edge for edge in self.edges if uid in {edge.source, edge.target}}
 
-    def check_size(self, tenant_id: str, vector: Vector, model_id: str | None) -> None:
-        """Refuse a vector of a size that no vector of the model, or of any model for None, has in the tenant."""
-        sizes = {len(vector) for _, vector in self.vectors(tenant_id, model_id)}
-        if sizes and len(vector) not in sizes:
-            raise DimensionError(f"the vector has {len(vector)} numbers, the store holds {min(sizes)}; embed again")
+    def put_vector(self, slot: Slot, vector: Vector, model_id: str | None) -> None:
+        """Give the newest version at a slot its vector."""
+        if slot.live is not None:
+            slot.vector, slot.live = vector, replace(slot.live, embedding_model=model_id)
+            space = (slot.address.tenant_id, model_id or "")
+            self.spaces.pop(space, None)
+            self.spaces[space] = None
+
+    def check_size(self, tenant_id: str, vector: Vector, model_id: str) -> None:
+        """Refuse a vector of another size than those which the tenant has of the model."""
+        for _, other in self.vectors(tenant_id, model_id):
+            if len(vector) != len(other):
+                raise DimensionError(f"the vector has {len(vector)} numbers, the model {len(other)}; embed it again")
+
+    def space(self, tenant_id: str, query: Vector, model_id: str | None) -> str | None:
+        """The model that a query belongs to: the named one, else the one written last among those of its size."""
+        sizes = {
+            model: len(vector)
+            for tenant, model in reversed(self.spaces)
+            if tenant == tenant_id and model_id in {None, model}
+            for _, vector in self.vectors(tenant_id, model)
+        }
+        if sizes and len(query) not in sizes.values():
+            raise DimensionError(f"the query has {len(query)} numbers, the store {min(sizes.values())}; embed it again")
+        return next((model for model, size in sizes.items() if size == len(query)), None)
 
     def vectors(self, tenant_id: str, model_id: str | None) -> Iterator[tuple[Address, Vector]]:
-        """The tenant's current vectors of a model, or of any model for None."""
+        """The tenant's current vectors of a model, or of every model for None."""
         for slot in self.of_tenant(tenant_id):
             if slot.live and slot.vector is not None and model_id in {None, slot.live.embedding_model or ""}:
                 yield slot.address, slot.vector
