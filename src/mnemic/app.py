@@ -32,6 +32,7 @@ from mnemic.ports import (
     Embedder,
     EmbeddingCache,
     Ids,
+    IEventBus,
     IMemoryProvider,
     ITokenCounter,
     Journal,
@@ -145,6 +146,7 @@ def open_engine(
     model: Embedder | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    bus: IEventBus | None = None,
 ) -> MemoryEngine:
     """Put an engine together; it opens by ``async with``, or by ``start()``.
 
@@ -155,6 +157,7 @@ def open_engine(
         model: An embedder instead of the configured one.
         clock: The source of time.
         ids: The source of new ids.
+        bus: Who tells subscribers, instead of a bus of the engine's own.
 
     Raises:
         ConfigurationError: A setting is unknown, or names what does not exist.
@@ -168,6 +171,7 @@ def open_engine(
     cache = store if isinstance(store, EmbeddingCache) and settings.embedding.cache_embeddings else None
     cached = CachedEmbedder(chosen, cache, index_format=words.INDEX_FORMAT) if chosen is not None else None
     shared = _shared(settings, Tiers(store, store), cached, clock, ids)
+    shared.bus = bus or shared.bus
     named = {n: v for n in settings.identity.model_fields_set if n != "strict" and (v := getattr(settings.identity, n))}
     caller = Caller(shared, Identity(), frozenset()).acting(**named)
     return MemoryEngine(caller, Upkeep(shared))

@@ -14,9 +14,9 @@ from mnemic.engine.indexer import embed_job
 from mnemic.engine.shared import Caller
 from mnemic.errors import AccessDeniedError, ConflictError, InvalidInputError
 from mnemic.events import Topic
-from mnemic.ports import Deletion, Edge, EdgeKind, MemoryFilter, Unit
+from mnemic.ports import Action, Deletion, Edge, EdgeKind, MemoryFilter, Unit
 from mnemic.ports.record import entry_from_record, entry_to_record
-from mnemic.types import Address, MemoryEntry, MemoryScope
+from mnemic.types import Address, MemoryEntry, MemoryScope, utc
 
 __all__ = ["export", "import_", "reindex"]
 
@@ -48,9 +48,11 @@ async def import_(caller: Caller, lines: Iterable[str]) -> int:
 
     Raises:
         InvalidInputError: A line is no part of an export; nothing was written.
-        AccessDeniedError: The export holds another volk's entries.
+        AccessDeniedError: The export holds another volk's entries, or a class that the caller may not store.
     """
     entries, edges, deletions = _read(caller, lines)
+    for classification in sorted({entry.classification for entry in entries}):
+        await caller.allow(Action.STORE, classification=classification)
     new_entries, new_deletions = await _unknown(caller, entries, deletions)
     newest = {entry.address: entry for entry in new_entries}
     gone = {deletion.address for deletion in new_deletions}
@@ -156,15 +158,21 @@ def _read(caller: Caller, lines: Iterable[str]) -> tuple[list[MemoryEntry], list
                 case "edge":
                     edges.append(Edge(tenant, record["source"], EdgeKind(record["kind"]), record["target"]))
                 case "tombstone":
-                    address = Address(tenant, record["volk_id"], record["user_id"], record["key"])
-                    at = datetime.fromisoformat(record["at"])
-                    deletions.append(Deletion(address=address, version=int(record["version"]), at=at))
+                    deletions.append(_deletion(caller, record))
                 case other:
                     raise InvalidInputError(f"line {number}: type {other!r} is no part of an export")
         except (KeyError, TypeError, ValueError) as error:
             what = type(error).__name__
             raise InvalidInputError(f"line {number}: a field is missing or malformed ({what}); export again") from None
+    _check_edges(edges, {entry.uid for entry in entries})
     return entries, edges, deletions
+
+
+def _check_edges(edges: list[Edge], uids: set[str]) -> None:
+    """An edge to what the export does not hold could share or change another owner's memory."""
+    for edge in edges:
+        if edge.source not in uids or edge.target not in uids:
+            raise InvalidInputError(f"an edge {edge.kind.value} leads out of the export; export again")
 
 
 def _parsed(number: int, line: str) -> dict[str, Any]:
@@ -182,12 +190,23 @@ def _check_header(record: Mapping[str, Any]) -> None:
         raise InvalidInputError(f"the export has schema {record.get('schema')!r}, this version reads {_SCHEMA}")
 
 
+def _deletion(caller: Caller, record: Mapping[str, Any]) -> Deletion:
+    address = Address(caller.who.tenant_id, record["volk_id"], record["user_id"], record["key"])
+    _check_owner(caller, address)
+    return Deletion(address=address, version=int(record["version"]), at=utc(datetime.fromisoformat(record["at"])))
+
+
+def _check_owner(caller: Caller, address: Address) -> None:
+    if address.volk_id != caller.who.volk_id or address.user_id not in {"", caller.who.user_id}:
+        raise AccessDeniedError("the export holds memories of another volk or user; import it as that owner")
+
+
 def _entry(caller: Caller, record: dict[str, Any]) -> MemoryEntry:
     limits = caller.shared.settings.limits
     entry = entry_from_record({**record, "tenant_id": caller.who.tenant_id})
-    if entry.volk_id != caller.who.volk_id or entry.user_id not in {"", caller.who.user_id}:
-        raise AccessDeniedError("the export holds memories of another volk or user; import it as that owner")
+    _check_owner(caller, entry.address)
     check.check_content(entry.content, limits)
+    check.check_share("importance", entry.importance)
     check.check_key(entry.key, limits)
     check.check_tags(entry.tags, limits)
     metadata = check.check_metadata(entry.metadata, limits)

@@ -24,7 +24,6 @@ EMBED = "embed"
 _BATCH = 256
 _ROOM = 2048
 _BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-_GIVE_UP_AFTER = 10
 
 
 class Owner(NamedTuple):
@@ -62,11 +61,16 @@ class Indexer:
         self._timeout_s = timeout_s
         self._queue: dict[tuple[Address, int], _Owed] = {}
         self._under_way: dict[tuple[Address, int], _Owed] = {}
-        self._wake = asyncio.Event()
-        self._changed = asyncio.Condition()
         self._failures = 0
         self.failing: str | None = None
         """Why the embedder does not answer now, None while it does."""
+        self.bind()
+
+    def bind(self) -> None:
+        """Belong to the event loop that uses it next; what was owed is taken up from its jobs."""
+        self._queue.clear()
+        self._under_way.clear()
+        self._wake, self._changed = asyncio.Event(), asyncio.Condition()
 
     def add(self, entry: MemoryEntry, *, tries: int = 0) -> None:
         """Owe an entry's vector; its job is durable already."""
@@ -117,9 +121,13 @@ class Indexer:
                 if not self._queue:
                     await self._idle()
                 batch = self._take_batch()
-                vectors = await self._embedded(batch)
-                if commit is not None:
-                    await commit
+                try:
+                    vectors = await self._vectors(batch)
+                    if commit is not None:
+                        await commit
+                except BaseException:
+                    await self._release(batch)
+                    raise
                 commit = asyncio.create_task(self._finish(batch, vectors))
         finally:
             if commit is not None:
@@ -139,20 +147,29 @@ class Indexer:
         self._under_way.update(zip(places, batch, strict=True))
         return batch
 
-    async def _embedded(self, batch: Sequence[_Owed]) -> list[Vector | None]:
-        """A vector for each, None where there is none; a text that cannot be embedded is found by halving."""
+    async def _vectors(self, batch: Sequence[_Owed]) -> list[Vector | None]:
+        """A vector for each, None where there is none now: it is tried again later."""
+        answers = await self._embedded(batch)
+        failed = [(item, answer) for item, answer in zip(batch, answers, strict=True) if isinstance(answer, Exception)]
+        if len(failed) < len(batch):
+            self._failures, self.failing = 0, None
+        if failed:
+            await self._failed([item for item, _ in failed], failed[0][1], all_of_them=len(failed) == len(batch))
+        return [None if isinstance(answer, Exception) else answer for answer in answers]
+
+    async def _embedded(self, batch: Sequence[_Owed]) -> list[Vector | Exception]:
+        """A vector or a failure for each; a text that cannot be embedded is found by halving."""
         if not batch:
             return []
         try:
-            vectors = await self._ask(batch)
-        except (MnemicError, TimeoutError) as error:
-            if len(batch) > 1 and not isinstance(error, TimeoutError):
-                half = len(batch) // 2
-                return [*await self._embedded(batch[:half]), *await self._embedded(batch[half:])]
-            await self._failed(batch, error)
-            return [None] * len(batch)
-        self._failures, self.failing = 0, None
-        return list(vectors)
+            return list(await self._ask(batch))
+        except TimeoutError as error:
+            return [error] * len(batch)
+        except MnemicError as error:
+            if len(batch) == 1:
+                return [error]
+            half = len(batch) // 2
+            return [*await self._embedded(batch[:half]), *await self._embedded(batch[half:])]
 
     async def _ask(self, batch: Sequence[_Owed]) -> list[Vector]:
         assert self._embedder is not None  # noqa: S101 - nothing is owed without an embedder
@@ -164,23 +181,32 @@ class Indexer:
             vectors.update(zip(places, rows, strict=True))
         return [vectors[place] for place in range(len(batch))]
 
-    async def _failed(self, batch: Sequence[_Owed], error: Exception) -> None:
-        self.failing = type(error).__name__
-        wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)]
-        self._failures += 1
-        _LOG.warning("embedder failed (%s): %d vectors wait %.1f s", self.failing, len(batch), wait)
-        due = self._clock.now() + timedelta(seconds=wait)
-        retries = [embed_job(i.entry, tries=i.tries + 1, due_at=due) for i in batch if i.tries < _GIVE_UP_AFTER]
-        await self._tiers.commit(Unit(jobs=tuple(retries)))
-        async with self._changed:
-            self._changed.notify_all()
+    async def _failed(self, batch: Sequence[_Owed], error: Exception, *, all_of_them: bool) -> None:
+        """Note when to try again: a text that fails among others has tries of its own, else the embedder is down."""
+        if all_of_them:
+            self.failing = type(error).__name__
+            self._failures += 1
+        now = self._clock.now()
+        jobs = []
+        for item in batch:
+            tries = self._failures if all_of_them else item.tries + 1
+            wait = timedelta(seconds=_BACKOFF_S[min(tries, len(_BACKOFF_S)) - 1])
+            jobs.append(embed_job(item.entry, tries=item.tries + 1, due_at=now + wait))
+        _LOG.warning("embedder failed (%s): %d vectors wait", type(error).__name__, len(batch))
+        await self._tiers.commit(Unit(jobs=tuple(jobs)))
 
     async def _finish(self, batch: Sequence[_Owed], vectors: Sequence[Vector | None]) -> None:
         assert self._embedder is not None or not batch  # noqa: S101 - see _ask
         made = [(item, vector) for item, vector in zip(batch, vectors, strict=True) if vector is not None]
         writes = tuple(self._write(item, vector) for item, vector in made if vector.any())
-        if made:
-            await self._tiers.commit(Unit(vectors=writes, done=tuple(embed_job(item.entry).id for item, _ in made)))
+        try:
+            if made:
+                await self._tiers.commit(Unit(vectors=writes, done=tuple(embed_job(item.entry).id for item, _ in made)))
+        finally:
+            await self._release(batch)
+
+    async def _release(self, batch: Sequence[_Owed]) -> None:
+        """Tell who waits that a batch is over; what has no vector yet has its job."""
         async with self._changed:
             for item in batch:
                 self._under_way.pop((item.entry.address, item.entry.version), None)
@@ -197,12 +223,10 @@ class Indexer:
         )
 
     async def _take_up(self, tenant_id: str, jobs: Sequence[Job]) -> None:
-        by_address = {
-            Address(tenant_id, job.payload["volk"], job.payload["user"], job.payload["key"]): job for job in jobs
-        }
-        found = await self._tiers.memories.get_many(MemoryScope(tenant_id=tenant_id), list(by_address))
+        places = [Address(tenant_id, job.payload["volk"], job.payload["user"], job.payload["key"]) for job in jobs]
+        found = await self._tiers.memories.get_many(MemoryScope(tenant_id=tenant_id), list(dict.fromkeys(places)))
         gone = []
-        for address, job in by_address.items():
+        for address, job in zip(places, jobs, strict=True):
             entry = found.get(address)
             if entry is None or entry.version != job.payload["version"]:
                 gone.append(job.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime
 from enum import Enum
 from types import MappingProxyType
@@ -53,7 +53,7 @@ def check_query(query: str, limits: LimitSettings) -> str:
 
 
 def check_key(key: str, limits: LimitSettings) -> str:
-    """Refuse a key that is blank, too long, or has outer white space."""
+    """Refuse a key that is blank or too long; what is kept is the key as it was given."""
     check_text("key", key)
     if not key.strip():
         raise InvalidInputError(f"key is blank; give 1 to {limits.key_chars} characters, or None for a new one")
@@ -64,12 +64,13 @@ def check_key(key: str, limits: LimitSettings) -> str:
 
 def check_tags(tags: Sequence[str] | None, limits: LimitSettings) -> tuple[str, ...]:
     """Refuse bad tags; give them without repeats, order kept."""
-    if isinstance(tags, str):
-        raise InvalidInputError("tags is text; give a list of texts")
-    kept = tuple(dict.fromkeys(tags or ()))
+    if tags is None:
+        return ()
+    if isinstance(tags, str) or not isinstance(tags, Sequence | Set):
+        raise InvalidInputError(f"tags is {type(tags).__name__}; give a list of texts")
+    kept = tuple(dict.fromkeys(check_text(f"tags[{place}]", tag) for place, tag in enumerate(tags)))
     _check_size("tags", len(kept), limits.tags, "tags")
     for place, tag in enumerate(kept):
-        check_text(f"tags[{place}]", tag)
         if not tag.strip():
             raise InvalidInputError(f"tags[{place}] is blank; leave it out")
         _check_size(f"tags[{place}]", len(tag), limits.tag_chars, "characters")

@@ -26,8 +26,11 @@ class Notes:
         self._touches: dict[Address, Touch] = {}
         self._working: dict[Address, WorkingMark] = {}
         self._delivered: list[str] = []
-        self._lock = asyncio.Lock()
-        self.wanted = asyncio.Event()
+        self.bind()
+
+    def bind(self) -> None:
+        """Belong to the event loop that uses it next."""
+        self._lock, self.wanted = asyncio.Lock(), asyncio.Event()
 
     def audit(self, record: AuditRecord) -> None:
         """Note the audit row of a read."""

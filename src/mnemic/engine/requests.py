@@ -14,7 +14,7 @@ from mnemic.errors import InvalidInputError
 from mnemic.ports.engine import BatchItem
 from mnemic.types import Address, MemoryClassification, MemoryType, Origin, Vector, check_id, utc
 
-__all__ = ["Change", "Draft", "draft_of", "one_of"]
+__all__ = ["Change", "Draft", "check_whole", "draft_of", "one_of"]
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -29,7 +29,7 @@ _CATEGORIES = (
     "error",
     "unknown",
 )
-_TURNS = 1 << 53
+_WHOLE = 1 << 53
 
 
 def one_of(name: str, kind: type[E], value: str) -> E:
@@ -42,6 +42,14 @@ def one_of(name: str, kind: type[E], value: str) -> E:
         return kind(value)
     except ValueError:
         raise InvalidInputError(f"{name} is {value!r}; give one of {', '.join(kind)}") from None
+
+
+def check_whole(name: str, value: object) -> None:
+    """Refuse what is neither None nor a whole number from 0."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _WHOLE:
+        raise InvalidInputError(f"{name} is {value!r}; give a whole number from 0, or None")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +91,12 @@ class Draft:
                 check_id(name, value)
         if self.category not in _CATEGORIES:
             raise InvalidInputError(f"category is {self.category!r}; give one of {', '.join(_CATEGORIES)}")
-        if self.turn is not None and self.turn not in range(_TURNS):
-            raise InvalidInputError(f"turn is {self.turn!r}; give a whole number from 0")
-        if self.expected_version is not None and self.expected_version < 0:
-            raise InvalidInputError(f"expected_version is {self.expected_version}; give 0 for none, or a version")
+        check_whole("turn", self.turn)
+        check_whole("expected_version", self.expected_version)
+        if not all(isinstance(address, Address) for address in self.derived_from):
+            raise InvalidInputError(
+                "derived_from holds something else than addresses; give entry.address of each source"
+            )
         return replace(
             self,
             content=check.check_content(self.content, limits),
@@ -97,6 +107,7 @@ class Draft:
             memory_type=one_of("memory_type", MemoryType, self.memory_type),
             origin=one_of("origin", Origin, self.origin),
             importance=check.check_share("importance", self.importance),
+            pinned=bool(self.pinned),
             occurred_at=_moment("occurred_at", self.occurred_at),
             expires_at=_moment("expires_at", self.expires_at),
             derived_from=tuple(self.derived_from),

@@ -27,14 +27,16 @@ async def end_session(caller: Caller, session_id: str, *, outcome: str = "") -> 
     """Every entry of a session leaves the working set; the number that left in this call (SES-003)."""
     check_id("session_id", session_id)
     shared = caller.shared
-    unit = await shared.tiers.close_session(caller.who.tenant_id, session_id, now=shared.clock.now())
-    await _check_party(caller, session_id, [mark.address for mark in unit.working])
-    count = len(unit.working)
-    record = shared.auditor.record(caller.who, "migrate", detail={"count": count, "outcome": outcome})
-    event = caller.event(Topic.MIGRATED, {"session_id": session_id, "count": count})
-    crashpoint("migrate.before_commit")
-    await caller.commit(replace(unit, audit=(record,), events=(event,)))
-    crashpoint("migrate.committed")
+    await shared.notes.flush()  # marks that are noted only belong to the session too
+    async with shared.moving:
+        unit = await shared.tiers.close_session(caller.who.tenant_id, session_id, now=shared.clock.now())
+        await _check_party(caller, session_id, [mark.address for mark in unit.working])
+        count = len(unit.working)
+        record = shared.auditor.record(caller.who, "migrate", detail={"count": count, "outcome": outcome})
+        event = caller.event(Topic.MIGRATED, {"session_id": session_id, "count": count})
+        crashpoint("migrate.before_commit")
+        await caller.commit(replace(unit, audit=(record,), events=(event,)))
+        crashpoint("migrate.committed")
     if count:
         await _summaries(caller, session_id)
         if shared.facts is not None:

@@ -56,6 +56,8 @@ class Shared:
     facts: FactEmitter | None = None
     running: bool = False
     loop: asyncio.AbstractEventLoop | None = None
+    moving: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a session ends, so that each entry's leaving is counted once (SES-003)."""
     pid: int = field(default_factory=os.getpid)
 
     def check_running(self) -> None:

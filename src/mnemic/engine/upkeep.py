@@ -42,6 +42,9 @@ class Upkeep:
         shared = self._shared
         if shared.loop is None:
             await shared.tiers.open()
+            shared.indexer.bind()
+            shared.notes.bind()
+            shared.moving = asyncio.Lock()
             shared.bus.subscribe(Topic.SESSION_CLOSED, self._on_session_closed, subscriber_id="SYS:MEMORY")
             shared.loop, shared.pid = asyncio.get_running_loop(), os.getpid()
 
@@ -50,15 +53,15 @@ class Upkeep:
         await self.initialize()
         if self._shared.running:
             return
-        if self._shared.embedder is not None:
-            try:
+        try:
+            if self._shared.embedder is not None:
                 await self._shared.embedder.open()
-            except BaseException:
-                await self._close()
-                raise
+            await self._tell_left_behind()
+            await self._shared.indexer.resume()
+        except BaseException:
+            await self._close()
+            raise
         self._shared.running = True
-        await self._tell_left_behind()
-        await self._shared.indexer.resume()
         self._tasks = [
             asyncio.create_task(self._supervised(self._shared.indexer.run)),
             asyncio.create_task(self._supervised(self._write_notes)),
@@ -70,22 +73,26 @@ class Upkeep:
         """End the duties within 5 seconds: notes are written, vectors still owed are made at the next start."""
         if self._shared.loop is None:
             return
-        if self._shared.running:
-            await self._shared.indexer.settled(timeout_s=_STOP_WITHIN_S)
-            self._shared.running = False
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._tasks = []
-            await self._shared.notes.flush()
-        self._shared.bus.unsubscribe("SYS:MEMORY")
-        if self._shared.embedder is not None:
-            await self._shared.embedder.close()
-        await self._close()
+        try:
+            if self._shared.running:
+                await self._shared.indexer.settled(timeout_s=_STOP_WITHIN_S)
+                self._shared.running = False
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+                self._tasks = []
+                await self._shared.notes.flush()
+        finally:
+            await self._close()
 
     async def _close(self) -> None:
         self._shared.loop = None
-        await self._shared.tiers.close()
+        self._shared.bus.unsubscribe("SYS:MEMORY")
+        try:
+            if self._shared.embedder is not None:
+                await self._shared.embedder.close()
+        finally:
+            await self._shared.tiers.close()
 
     async def _on_session_closed(self, event: SystemEvent) -> None:
         session_id = str(event.payload["session_id"])

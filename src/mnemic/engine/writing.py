@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import numpy as np
-
 from mnemic.chain import canonical, h
 from mnemic.engine.finding import find_own
 from mnemic.engine.indexer import embed_job
@@ -16,7 +14,6 @@ from mnemic.engine.requests import Change, Draft, draft_of
 from mnemic.engine.shared import Caller
 from mnemic.errors import (
     ConflictError,
-    DimensionError,
     InvalidInputError,
     LimitError,
     MnemicError,
@@ -49,7 +46,7 @@ async def store(caller: Caller, draft: Draft) -> MemoryEntry:
     """Keep one memory (FR-002)."""
     draft = draft.checked(caller.shared.settings.limits)
     decision = await caller.allow(Action.STORE, classification=draft.classification)
-    body_hash = _body_hash(draft) if draft.idempotency_key else ""
+    body_hash = _body_hash(caller, draft) if draft.idempotency_key else ""
     for _ in range(_TRIES):
         if (first := await _replayed(caller, draft, body_hash)) is not None:
             return first
@@ -225,10 +222,7 @@ def _given_vector(caller: Caller, draft: Draft) -> tuple[Vector | None, str | No
     embedder = caller.shared.embedder
     if embedder is None:
         raise InvalidInputError("embedding is given but no embedder is configured; leave it out")
-    vector = normalise(np.asarray(draft.embedding, dtype=np.float32))
-    if vector.shape != (embedder.dim,):
-        raise DimensionError(f"embedding has {vector.size} numbers, model {embedder.model_id!r} has {embedder.dim}")
-    return vector, embedder.model_id
+    return normalise(draft.embedding, dim=embedder.dim), embedder.model_id
 
 
 def _store_unit(caller: Caller, draft: Draft, entry: MemoryEntry, *, rule: str, body_hash: str) -> Unit:
@@ -349,19 +343,14 @@ async def _alone(caller: Caller, draft: Draft) -> BatchResult:
         return BatchResult(error=error)
 
 
-def _body_hash(draft: Draft) -> str:
-    body = {
-        "content": draft.content,
-        "key": draft.key,
-        "tags": list(draft.tags or ()),
-        "metadata": dict(draft.metadata or {}),
-        "classification": draft.classification.value,
-        "type": draft.memory_type.value,
-        "category": draft.category,
-        "importance": draft.importance,
-        "occurred_at": draft.occurred_at.isoformat() if draft.occurred_at else None,
-    }
-    return h("body", canonical(body).decode())
+_NO_BODY = frozenset({"metadata", "embedding", "expected_version", "idempotency_key", "wait_indexed"})
+_BODY = tuple(name for name in Draft.__slots__ if name not in _NO_BODY)
+
+
+def _body_hash(caller: Caller, draft: Draft) -> str:
+    """Whose request it is and what it asks to keep; two that differ in any part are two requests (FR-021)."""
+    parts = [str(getattr(draft, name)) for name in _BODY]
+    return h("body", *caller.owner, *parts, canonical(draft.metadata or {}).decode())
 
 
 def _first(draft: Draft, entry: MemoryEntry, body_hash: str, now: datetime) -> IdempotencyRecord:
