@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, TextIO
+from typing import Any
 
 from mnemic.app import open_engine
 from mnemic.bench import kit
@@ -85,7 +85,7 @@ class Course:
         }
 
 
-async def write_run(
+def write_run(
     folder: Path, plan: Plan, *, settings: Settings | None = None, on_progress: Progress = lambda *_: None
 ) -> Course:
     """Store the folder's memories in a store of their own, ask its questions, and write the run files.
@@ -96,23 +96,24 @@ async def write_run(
     Raises:
         InvalidInputError: The folder is not of this format.
     """
-    course, asked = Course(), kit.questions(folder)
-    rows = list(_rows(folder))
+    course, asked, rows = Course(), kit.questions(folder), list(_rows(folder))
     plan.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as scratch:
-        async with open_engine(Path(scratch) / "bench.db", settings=settings) as memory:
-            await _store(memory, rows, course, on_progress)
-            with ExitStack() as files:
-                outs = {budget: files.enter_context(_open(plan.file(budget))) for budget in (None, *plan.budgets)}
+        engine = open_engine(Path(scratch) / "bench.db", settings=settings)
+
+        async def answered() -> dict[int | None, list[str]]:
+            lines: dict[int | None, list[str]] = {budget: [] for budget in (None, *plan.budgets)}
+            async with engine as memory:
+                await _store(memory, rows, course, on_progress)
                 for number, question in enumerate(asked, start=1):
                     for budget, row in await _answers(memory, question, plan, course):
-                        outs[budget].write(json.dumps(row, ensure_ascii=False) + "\n")
+                        lines[budget].append(json.dumps(row, ensure_ascii=False) + "\n")
                     on_progress("ask", number, len(asked))
+            return lines
+
+        for budget, written in asyncio.run(answered()).items():
+            plan.file(budget).write_text("".join(written), encoding="utf-8")
     return course
-
-
-def _open(path: Path) -> TextIO:
-    return path.open("w", encoding="utf-8")
 
 
 def _rows(folder: Path) -> Iterator[Draft | Rejected]:

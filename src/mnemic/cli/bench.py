@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,7 +36,7 @@ def quality(
     for folder in folders:
         file = out if len(folders) == 1 and out.suffix == ".jsonl" else out / f"{folder.resolve().name}.jsonl"
         plan = runs.Plan(out=file, budgets=budgets, profile=profile, limit=limit)
-        course = asyncio.run(_answered(told, folder, plan))
+        course = _answered(told, folder, plan)
         labels = kit.labels(folder)
         scores = {budget: scorer.score(labels, scorer.read_run(plan.file(budget))) for budget in (None, *budgets)}
         items.append({"name": labels.name, "run": str(file), "course": course, "scores": scores})
@@ -57,7 +56,7 @@ def _budgets(value: str) -> tuple[int, ...]:
     return found
 
 
-async def _answered(told: Common, folder: Path, plan: runs.Plan) -> dict[str, Any]:
+def _answered(told: Common, folder: Path, plan: runs.Plan) -> dict[str, Any]:
     with output.progress() as bar:
         tasks: dict[str, Any] = {}
 
@@ -66,7 +65,7 @@ async def _answered(told: Common, folder: Path, plan: runs.Plan) -> dict[str, An
                 tasks[what] = bar.add_task(f"{folder.name} {what}", total=total)
             bar.update(tasks[what], completed=done)
 
-        course = await runs.write_run(folder, plan, settings=told.settings(), on_progress=on_progress)
+        course = runs.write_run(folder, plan, settings=told.settings(), on_progress=on_progress)
     if course.set_aside and not told.json:
         output.note(f"{len(course.set_aside)} memories set aside, the first: {course.set_aside[0].reason}")
     return course.figures()
@@ -85,7 +84,8 @@ def _show(item: dict[str, Any], *, categories: bool) -> None:
     output.print_(
         "",
         f"{item['name']}: {course['memories']:,} memories at {course['memories_per_s']:g}/s, "
-        f"{counts['questions']:,} questions; search {course['search_ms_median']:g} ms, P95 {course['search_ms_p95']:g} ms",
+        f"{counts['questions']:,} questions; "
+        f"search {course['search_ms_median']:g} ms, P95 {course['search_ms_p95']:g} ms",
     )
     leaks = sum(score.counts["leaked_memories"] + score.counts["leaked_canaries"] for score in item["scores"].values())
     output.print_(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import tempfile
@@ -16,7 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from mnemic.cli import output
-from mnemic.cli.options import Common, engine
+from mnemic.cli.options import Common, run
 from mnemic.engine import MemoryEngine
 from mnemic.importers import ImportOptions, parse
 from mnemic.importers.draft import moment
@@ -32,6 +31,19 @@ _PACKED_AT = "2026-07-06T09:00:00+02:00"
 _BUDGET = 300
 
 Question = dict[str, Any]
+Answers = list[tuple[Question, MemoryHits]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Course:
+    """What was done, and when each part of it was."""
+
+    tally: Tally
+    answers: Answers
+    block: ContextBlock
+    opened: float
+    stored: float
+    asked: float
 
 
 def demo(told: Common) -> None:
@@ -39,30 +51,30 @@ def demo(told: Common) -> None:
     questions = [json.loads(line) for line in (_FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as scratch, as_file(_FOLDER / "conversation.jsonl") as file:
         chosen = told if told.db else dataclasses.replace(told, db=str(Path(scratch) / "demo.db"))
-        asyncio.run(_shown(chosen, file, questions))
-
-
-async def _shown(told: Common, file: Path, questions: list[Question]) -> None:
-    began = time.perf_counter()
-    async with engine(told) as memory:
-        opened = time.perf_counter()
-        with output.progress() as bar:
-            task = bar.add_task("import", total=None)
-            rows = parse(file, "kit", ImportOptions())
-            tally = await ingest(memory, rows, source="demo", on_progress=lambda t: bar.update(task, completed=t.total))
-        stored = time.perf_counter()
-        bound = memory.acting_as(tenant_id=_TENANT)
-        answers = [(question, await _ask(bound, question)) for question in questions]
-        asked = time.perf_counter()
-        block = await bound.context(_PACKED, max_tokens=_BUDGET, now=moment(_PACKED_AT))
+        began = time.perf_counter()
+        course = run(chosen, lambda memory: _course(memory, file, questions))
     if told.json:
-        _print_json(answers, block)
+        _print_json(course)
         return
-    _print_head(tally, opened - began, stored - opened)
-    for place, (question, hits) in enumerate(answers, start=1):
+    _print_head(course.tally, course.opened - began, course.stored - course.opened)
+    for place, (question, hits) in enumerate(course.answers, start=1):
         _print_answer(place, question, hits)
-    _print_context(block)
-    _print_end(answers, (asked - stored) / len(questions))
+    _print_context(course.block)
+    _print_end(course.answers, (course.asked - course.stored) / len(questions))
+
+
+async def _course(memory: MemoryEngine, file: Path, questions: list[Question]) -> _Course:
+    opened = time.perf_counter()
+    with output.progress() as bar:
+        task = bar.add_task("import", total=None)
+        rows = parse(file, "kit", ImportOptions())
+        tally = await ingest(memory, rows, source="demo", on_progress=lambda t: bar.update(task, completed=t.total))
+    stored = time.perf_counter()
+    bound = memory.acting_as(tenant_id=_TENANT)
+    answers = [(question, await _ask(bound, question)) for question in questions]
+    asked = time.perf_counter()
+    block = await bound.context(_PACKED, max_tokens=_BUDGET, now=moment(_PACKED_AT))
+    return _Course(tally=tally, answers=answers, block=block, opened=opened, stored=stored, asked=asked)
 
 
 async def _ask(memory: MemoryEngine, question: Question) -> MemoryHits:
@@ -77,12 +89,12 @@ def _place(question: Question, hits: MemoryHits) -> int | None:
     return next((place for place, hit in enumerate(hits, start=1) if hit.key in right), None)
 
 
-def _print_json(answers: list[tuple[Question, MemoryHits]], block: ContextBlock) -> None:
+def _print_json(course: _Course) -> None:
     items = [
         {"id": q["id"], "kind": q["kind"], "query": q["text"], "place": _place(q, hits), **output.plain(hits)}
-        for q, hits in answers
+        for q, hits in course.answers
     ]
-    output.print_json({"items": items, "context": output.plain(block)})
+    output.print_json({"items": items, "context": output.plain(course.block)})
 
 
 def _print_head(tally: Tally, opening_s: float, storing_s: float) -> None:
@@ -134,7 +146,7 @@ def _print_context(block: ContextBlock) -> None:
     )
 
 
-def _print_end(answers: list[tuple[Question, MemoryHits]], seconds: float) -> None:
+def _print_end(answers: Answers, seconds: float) -> None:
     places = [_place(question, hits) for question, hits in answers if question["relevant"]]
     first, among = places.count(1), sum(place is not None and place <= _TOP for place in places)
     output.print_(

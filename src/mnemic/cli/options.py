@@ -6,8 +6,8 @@ import asyncio
 import dataclasses
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,20 +112,14 @@ def _reported(told: Common) -> Iterator[None]:
 
 
 def run(told: Common, work: Work[T]) -> T:
-    """Open the engine, do the work as who was named, and close it."""
-    return asyncio.run(_opened(told, work))
+    """Open the engine on the named store, do the work as who was named, and close it."""
+    engine = open_engine(told.db, settings=told.settings())
 
+    async def opened() -> T:
+        async with engine as memory:
+            return await work(memory.acting_as(project_id=told.project) if told.project else memory)
 
-async def _opened(told: Common, work: Work[T]) -> T:
-    async with engine(told) as memory:
-        return await work(memory)
-
-
-@asynccontextmanager
-async def engine(told: Common) -> AsyncIterator[MemoryEngine]:
-    """The engine on the named store, bound to who was named."""
-    async with open_engine(told.db, settings=told.settings()) as memory:
-        yield memory.acting_as(project_id=told.project) if told.project else memory
+    return asyncio.run(opened())
 
 
 def check_degraded(told: Common, degraded: tuple[str, ...]) -> None:
