@@ -122,7 +122,7 @@ class JournalSuite:
 
     pytestmark: ClassVar = [pytest.mark.store, pytest.mark.resilience]
 
-    @requirement("PRV-007", "FR-008")
+    @requirement("PRV-007")
     async def test_a_unit_is_kept_in_all_its_parts(self, store: Store) -> None:
         entry = memory("k")
         await store.commit(_full(entry, 1))
@@ -139,7 +139,7 @@ class JournalSuite:
         assert await store.idempotent("t1", "i1", now=START) == _result("i1")
         assert await store.tenants() == ["t1"]
 
-    @requirement("PRV-007", "REL-003", "D22", "D25")
+    @requirement("PRV-007", "D22", "D25")
     @pytest.mark.parametrize(
         ("part", "error"),
         [
@@ -286,7 +286,7 @@ class JournalSuite:
         assert [row.seq for row in await store.audit_rows("t1", "read", after_seq=10, limit=5)] == [11, 12, 13, 14, 15]
         assert await store.audit_rows("t3", "write") == []
 
-    @requirement("AUD-002", "P11")
+    @requirement("AUD-002")
     async def test_any_change_of_a_chain_is_seen(self, store: Store) -> None:
         await store.commit(Unit(audit=tuple(_audit(n) for n in range(6))))
         rows = await store.audit_rows("t1", "write")
@@ -300,7 +300,7 @@ class JournalSuite:
         assert _broken_at([rows[0], rows[2], rows[1], *rows[3:]]) == 1
         assert _broken_at([*rows[:3], rows[2], *rows[3:]]) == 3
 
-    @requirement("SES-004", "FR-019.1")
+    @requirement("FR-019.1")
     async def test_the_working_set_is_a_mark_with_a_deadline(self, store: Store) -> None:
         entries = [memory(key, session_id="s1") for key in "abc"]
         marks = [WorkingMark(address=e.address, session_id="s1", until=at(n)) for n, e in enumerate(entries)]

@@ -123,7 +123,7 @@ class PointSuite:
         assert await provider.delete(place(session_id="s2"), "k") is False
         assert await provider.get(place(session_id="s1"), "k") is not None
 
-    @requirement("PRV-004", "D51")
+    @requirement("PRV-004")
     async def test_an_entry_of_another_address_than_the_scope_is_refused(self, provider: IMemoryProvider) -> None:
         for scope, key in ((place("t2"), "k"), (place(volk="bob"), "k"), (place(user="u"), "k"), (place(), "other")):
             with pytest.raises(InvalidInputError):

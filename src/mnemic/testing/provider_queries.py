@@ -89,7 +89,7 @@ class QuerySuite:
         assert await _found(provider, None, MemoryScope(tenant_id="t1", crew_id="")) == set()
         assert await _found(provider, None, MemoryScope(tenant_id="t1", user_id="")) == {"own"}
 
-    @requirement("ID-005", "ID-011", "ID-008", "D16", "D17", "P7")
+    @requirement("ID-005", "ID-011", "ID-008", "D16", "D17")
     async def test_a_hostile_name_finds_its_own_entry_alone_in_every_field(self, provider: IMemoryProvider) -> None:
         fields = ("session_id", "task_id", "project_id", "crew_id", "portfolio_id")
         entries = [memory(f"k{n}", f"thing {n}", **dict.fromkeys(fields, name)) for n, name in enumerate(HOSTILE_NAMES)]
@@ -100,7 +100,7 @@ class QuerySuite:
                 scope = replace(TENANT, **narrowed)
                 assert [hit.key for hit in await provider.search(scope, "thing")] == [f"k{number}"], (field, name)
 
-    @requirement("ID-011", "ID-008", "P7", "D42")
+    @requirement("ID-011", "ID-008", "D42")
     async def test_what_another_tenant_does_changes_no_answer(self, provider: IMemoryProvider) -> None:
         mine = [memory(f"k{n}", f"thing number {n} word{n % 3}") for n in range(9)]
         await fill(provider, mine)
@@ -189,7 +189,7 @@ class QuerySuite:
         assert await _found(provider, {"tags": ["TEST"]}) == {"test"}
         assert await _found(provider, {"tags_any": ["über", "b"]}) == {"ÜBER"}
 
-    @requirement("D20", "P7")
+    @requirement("D20")
     @inherited
     @given(metadata=json_objects(), name=st.sampled_from(HOSTILE_NAMES))
     async def test_a_metadata_name_is_a_literal_or_refused(
@@ -204,7 +204,7 @@ class QuerySuite:
         else:
             assert await _found(provider, {name: "mine"}) == {"a"}
 
-    @requirement("PRV-010", "GOV-003", "GOV-004", "ID-004.1", "REQ-010-049")
+    @requirement("PRV-010", "ID-004.1", "REQ-010-049")
     async def test_the_readable_set_is_part_of_the_query(self, provider: IMemoryProvider) -> None:
         shared, system = MemoryClassification.SHARED, MemoryClassification.SYSTEM
         entries = [
@@ -237,7 +237,7 @@ class QuerySuite:
         await provider.store(place(volk="bob"), "by-edge", memory("by-edge", volk_id="bob", version=9))
         assert await _found(provider, MemoryFilter(readable_by=Readable(volk="ada"))) == {"own", "system"}
 
-    @requirement("PRV-006", "FR-020", "REQ-010-034")
+    @requirement("PRV-006", "FR-020")
     async def test_an_expired_entry_is_in_no_answer(self, provider: IMemoryProvider) -> None:
         gone, later = datetime(2001, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
         await fill(provider, [memory("gone", expires_at=gone), memory("later", expires_at=later), memory("never")])
