@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mnemic import sync as sync
     from mnemic.app import open_engine
     from mnemic.config import Settings, load_settings
     from mnemic.engine import MemoryEngine
@@ -84,6 +85,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "sync":
+        return importlib.import_module("mnemic.sync")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'mnemic' has no attribute {name!r}")
