@@ -69,5 +69,5 @@ lock: dev
 	$(COMPILE) pyproject.toml --output-file requirements/core.txt
 	$(COMPILE) --group build --constraint requirements/core.txt --output-file requirements/build.txt
 	$(COMPILE) pyproject.toml --group dev --constraint requirements/core.txt --constraint requirements/build.txt --output-file requirements/dev.txt
-	$(COMPILE) pyproject.toml --all-extras --constraint requirements/dev.txt --output-file requirements/extras.txt
+	$(COMPILE) pyproject.toml --all-extras --group extras --constraint requirements/dev.txt --output-file requirements/extras.txt
 	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt

@@ -116,7 +116,12 @@ def embedder(settings: Settings) -> Embedder | None:
     options: dict[str, dict[str, Any]] = {
         "minilm": {"batch_size": chosen.batch_size},
         "hashing": {"dim": chosen.dimension},
-        "sentence_transformers": {"model": chosen.model, "device": chosen.device, "batch_size": chosen.batch_size},
+        "sentence_transformers": {
+            "model": chosen.model,
+            "device": chosen.device,
+            "batch_size": chosen.batch_size,
+            "dim": chosen.dimension if "dimension" in chosen.model_fields_set else None,
+        },
         "openai": {"url": chosen.base_url, "model": chosen.model, "dim": chosen.dimension, "api_key": chosen.api_key},
     }
     if chosen.device == "cuda" and name != "sentence_transformers":
@@ -209,10 +214,12 @@ def _retriever(settings: Settings, tiers: Tiers) -> Retriever:
 def _counters(settings: Settings) -> Callable[[str | None], ITokenCounter]:
     """Counters by model provider; one is made once. None means the configured one, ``auto`` the words' estimate."""
     configured = None if settings.tokens.counter == "auto" else settings.tokens.counter
+    named = "anthropic_factor" in settings.tokens.model_fields_set
+    factor = settings.tokens.anthropic_factor if named else None  # None: the factor of the named model's age
 
     @functools.cache
     def counter(name: str | None) -> ITokenCounter:
-        return tokens.for_provider(name or configured, factor=settings.tokens.anthropic_factor)
+        return tokens.for_provider(name or configured, factor=factor)
 
     return counter
 
