@@ -158,17 +158,13 @@ def _time_columns(entry: MemoryEntry) -> Mapping[str, int | None]:
     return {name: None if moment is None else to_us(moment) for name, moment in moments.items()}
 
 
-def entry_of(row: Row, *, verified: bool = False) -> MemoryEntry:
+def entry_of(row: Row) -> MemoryEntry:
     """Make the entry of a row again.
-
-    Args:
-        row: The row as it was read.
-        verified: True where only a filter looks at the entry; what is handed out is always checked.
 
     Raises:
         CorruptEntryError: The row differs from its checksum.
     """
-    if not verified and checksum_of(row.address, row.version, row.body) != row.checksum:
+    if checksum_of(row.address, row.version, row.body) != row.checksum:
         raise CorruptEntryError(f"the entry at {row.address} differs from its checksum; run `mnemic doctor`")
     fields = json.loads(row.body)
     for name in fields.keys() & _READERS.keys():

@@ -54,10 +54,11 @@ class Reader:
         try:
             yield
         finally:
-            self.db.execute("COMMIT")
+            if self.db.in_transaction:
+                self.db.execute("COMMIT")
 
     def _fits(self, *columns: Any) -> bool:
-        return self.predicate(entry_of(Row(*columns), verified=True))
+        return self.predicate(entry_of(Row(*columns)))
 
 
 class Readers:

@@ -24,6 +24,9 @@ def _create(db: apsw.Connection) -> None:
     quoted = marks.replace("'", "''").replace('"', '""').replace("'", "''")
     db.execute(SQL["create_word_index"].replace(":marks", quoted))
     db.execute("INSERT INTO word_index(word_index, rank) VALUES ('secure-delete', 1)")
+    db.execute("ANALYZE sqlite_schema")
+    db.execute(SQL["expect_sizes"])
+    db.execute("ANALYZE sqlite_schema")
 
 
 MIGRATIONS: list[Callable[[apsw.Connection], None]] = [_create]

@@ -18,6 +18,7 @@ from mnemic.words import index_text, query_terms, terms
 __all__ = ["search", "word_stats"]
 
 _RAREST = 8
+_MATCHED = 20_000
 _K1, _B = 1.2, 0.75
 
 Weights = dict[str, float]
@@ -37,13 +38,25 @@ def search(
     if not weights and not past:
         return []
     telling = {term: weights[term] for term in query_terms(query) if term in weights}
-    rare = dict(sorted(telling.items(), key=lambda pair: (-pair[1], pair[0]))[:_RAREST])
+    rare = _rarest(telling, stats)
     found = _ranked(reader, clause, id_, stats, rare, query, limit)
     if len(found) < limit and len(rare) < len(weights):
         found = _ranked(reader, clause, id_, stats, weights, query, limit)
     entries = by_ids(reader, [row for row, _score, _equal in found])
     scored = [(entries[row], score, bool(equal)) for row, score, equal in found] + _score_past(past, stats, query)
     return _hits(scored, limit)
+
+
+def _rarest(weights: Weights, stats: WordStats) -> Weights:
+    """The rarest terms, as long as few enough rows match; the very rarest always."""
+    chosen: Weights = {}
+    matched = 0
+    for term in sorted(weights, key=lambda term: (stats.rows_with[term], term))[:_RAREST]:
+        matched += stats.rows_with[term]
+        if chosen and matched > _MATCHED:
+            break
+        chosen[term] = weights[term]
+    return chosen
 
 
 def _score_past(past: Sequence[MemoryEntry], stats: WordStats, query: str) -> list[Scored]:

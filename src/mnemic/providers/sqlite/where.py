@@ -51,7 +51,7 @@ def compiled(scope: MemoryScope, where: MemoryFilter | None, *, now: datetime) -
     _add_scope(clause, scope)
     _add_state(clause, where, where.now or now)
     _add_fields(clause, where)
-    _add_tags(clause, where)
+    _add_tags(clause, where, tenant_of(scope))
     if where.readable_by is not None:
         _add_readable(clause, where.readable_by)
     if where.metadata or where.expr is not None:
@@ -75,7 +75,6 @@ def _add_scope(clause: Clause, scope: MemoryScope) -> None:
             clause.add(f"e.{column} = ?", value)
     for name, column in _NON_EMPTY.items():
         if (value := getattr(scope, name)) is not None:
-            # The literal lets the partial index of tasks serve; an empty task or crew matches nothing (ID-001).
             clause.add(f"e.{column} = ? AND e.{column} <> ''", value)
     moment = "coalesce(e.occurred_at, e.created_at)" if scope.date_field == "occurred_at" else "e.created_at"
     if scope.date_from is not None:
@@ -110,12 +109,13 @@ def _add_fields(clause: Clause, where: MemoryFilter) -> None:
         clause.add("e.model = ?", where.embedding_model)
 
 
-def _add_tags(clause: Clause, where: MemoryFilter) -> None:
-    tagged = "e.id IN (SELECT g.entry_id FROM tags g WHERE g.tenant = t.id AND g.tag"
+def _add_tags(clause: Clause, where: MemoryFilter, tenant: str) -> None:
+    # Not correlated with the row, so that SQLite may begin with the tag.
+    tagged = "e.id IN (SELECT g.entry_id FROM tags g WHERE g.tenant = (SELECT id FROM tenants WHERE name = ?) AND g.tag"
     for tag in where.tags_all:
-        clause.add(f"{tagged} = ?)", fold(tag))
+        clause.add(f"{tagged} = ?)", tenant, fold(tag))
     if where.tags_any:
-        clause.add(f"{tagged} IN {_AMONG})", _list([fold(tag) for tag in where.tags_any]))
+        clause.add(f"{tagged} IN {_AMONG})", tenant, _list([fold(tag) for tag in where.tags_any]))
 
 
 def _add_readable(clause: Clause, by: Readable) -> None:
@@ -130,8 +130,8 @@ def _add_readable(clause: Clause, by: Readable) -> None:
         alternatives.add(f"e.class = 'shared' AND e.crew <> '' AND e.crew IN {_AMONG}", _list(by.crews))
     if by.shared_uids:
         alternatives.add(f"e.uid IN {_AMONG}", _list(by.shared_uids))
-    shared = "SELECT x.source FROM edges x WHERE x.tenant = t.id AND x.target = ? AND x.kind = 'SHARED_WITH'"
-    alternatives.add(f"e.uid IN ({shared})", by.volk)
+    shared = "x.tenant = e.tenant AND x.source = e.uid AND x.kind = 'SHARED_WITH' AND x.target = ?"
+    alternatives.add(f"EXISTS (SELECT 1 FROM edges x WHERE {shared})", by.volk)
     clause.add("(" + " OR ".join(f"({part})" for part in alternatives.parts) + ")", *alternatives.values)
 
 

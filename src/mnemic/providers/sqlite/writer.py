@@ -104,8 +104,9 @@ class Writer:
             failure.__cause__ = error
         except BaseException as error:  # noqa: BLE001 - the thread outlives whatever one batch raises
             failure = error
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+        with contextlib.suppress(apsw.Error):  # a failed file may refuse this too; the next BEGIN will say so
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
         for order in orders:
             if reason := order.error or failure:
                 order.done.set_exception(reason)

@@ -180,7 +180,7 @@ def _drop(db: apsw.Connection, id_: int) -> int:
     tenant, uid, *columns = next(db.execute(SQL["to_drop"], (id_,)))
     live = columns[-1] is not None
     if live:
-        unindex(db, tenant, id_, entry_of(Row(*columns), verified=True))
+        unindex(db, tenant, id_, entry_of(Row(*columns)))
     for name in ("drop_tags", "drop_vector", "drop_versions", "drop_entry"):
         db.execute(SQL[name], (id_,))
     db.execute(SQL["drop_edges"], (tenant, uid))
