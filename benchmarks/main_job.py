@@ -3,7 +3,7 @@
     python benchmarks/main_job.py DATA_DIR --tenant conv-30 [--questions 10] [--tokens 1024]
 
 Takes one tenant of a folder in the labelled format, imports it with `mnemic import`, asks its first answerable
-questions with `mnemic search` and packs a context for each with `mnemic context`. Prints memories a second, milliseconds
+questions with `mnemic search` and packs a context for each with `mnemic context`. Prints memories a second, the time
 of a whole search command, tokens, and for how many questions evidence stood in the context.
 """
 
