@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -74,7 +75,8 @@ async def context(
     named = await _named(caller, keys)
     known = {hit.address for hit in hits}
     hits.extend(MemoryHit.of(entry, score=1.0) for entry in named if entry.address not in known)
-    block = pack(
+    block = await asyncio.to_thread(
+        pack,
         hits,
         counter=_counter(caller, counter),
         budget=budget,
@@ -139,7 +141,8 @@ async def summarize(
             model_id = caller.shared.embedder.model_id
             memories = caller.shared.tiers.memories
             similar = await memories.similarities(scope, vector, addresses, model_id=model_id)
-    summary = summarize_entries(
+    summary = await asyncio.to_thread(
+        summarize_entries,
         entries,
         counter=caller.shared.counter(None),
         max_tokens=max_tokens,
@@ -222,7 +225,8 @@ async def summarize_session(
 ) -> MemoryEntry:
     """Leave the summary of a long session for one owner at its end (FR-005.1)."""
     newest = max(entries, key=lambda entry: (entry.created_at, entry.key))
-    summary = summarize_entries(
+    summary = await asyncio.to_thread(
+        summarize_entries,
         entries,
         counter=caller.shared.counter(None),
         max_tokens=max_tokens,
