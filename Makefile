@@ -18,7 +18,7 @@ help:
 	@echo "make lint         the gates alone        make format       ruff format and its fixes"
 	@echo "make test-extras  tests of the extras    make faults       long tier of the fault tests"
 	@echo "make bench        speed and quality      make docs         build the documentation"
-	@echo "make pages        renew made files     make lock         renew the hashed locks"
+	@echo "make pages        rewrite generated text make lock         renew the hashed locks"
 
 core:
 	@sh tools/venv.sh core build
