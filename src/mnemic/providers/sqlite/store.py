@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import uuid
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+
+import apsw
 
 from mnemic.errors import InvalidInputError, MnemicError, NotRunningError
 from mnemic.ports.component import Clock
@@ -127,7 +130,8 @@ class Store:
             try:
                 prepare(connection, self._target)
             except BaseException:
-                connection.close()
+                with contextlib.suppress(apsw.Error):  # what went wrong before is what matters
+                    connection.close(force=True)
                 raise
         writer = Writer(self._target, connection, self._max_pending)
         return _Open(Readers(self._target), writer, Nearest(self._exact_limit))

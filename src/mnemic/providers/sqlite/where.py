@@ -22,6 +22,15 @@ _EXACT = {"session_id": "session", "volk_id": "volk", "user_id": "user", "projec
 _NON_EMPTY = {"task_id": "task", "crew_id": "crew"}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _AMONG = "(SELECT value FROM json_each(?))"
+_SHARED = (
+    "EXISTS (SELECT 1 FROM edges x "
+    "WHERE x.tenant = e.tenant AND x.source = e.uid AND x.kind = 'SHARED_WITH' AND x.target = ?)"
+)
+# Not correlated with the row, so that SQLite may begin with the tag.
+_TAGGED = (
+    "e.id IN (SELECT g.entry_id FROM tags g WHERE g.tenant = (SELECT id FROM tenants WHERE name = ?) "
+    "AND g.tag IN (SELECT value FROM json_each(?)))"
+)
 
 
 @dataclass(slots=True)
@@ -110,12 +119,10 @@ def _add_fields(clause: Clause, where: MemoryFilter) -> None:
 
 
 def _add_tags(clause: Clause, where: MemoryFilter, tenant: str) -> None:
-    # Not correlated with the row, so that SQLite may begin with the tag.
-    tagged = "e.id IN (SELECT g.entry_id FROM tags g WHERE g.tenant = (SELECT id FROM tenants WHERE name = ?) AND g.tag"
     for tag in where.tags_all:
-        clause.add(f"{tagged} = ?)", tenant, fold(tag))
+        clause.add(_TAGGED, tenant, _list([fold(tag)]))
     if where.tags_any:
-        clause.add(f"{tagged} IN {_AMONG})", tenant, _list([fold(tag) for tag in where.tags_any]))
+        clause.add(_TAGGED, tenant, _list([fold(tag) for tag in where.tags_any]))
 
 
 def _add_readable(clause: Clause, by: Readable) -> None:
@@ -130,8 +137,7 @@ def _add_readable(clause: Clause, by: Readable) -> None:
         alternatives.add(f"e.class = 'shared' AND e.crew <> '' AND e.crew IN {_AMONG}", _list(by.crews))
     if by.shared_uids:
         alternatives.add(f"e.uid IN {_AMONG}", _list(by.shared_uids))
-    shared = "x.tenant = e.tenant AND x.source = e.uid AND x.kind = 'SHARED_WITH' AND x.target = ?"
-    alternatives.add(f"EXISTS (SELECT 1 FROM edges x WHERE {shared})", by.volk)
+    alternatives.add(_SHARED, by.volk)
     clause.add("(" + " OR ".join(f"({part})" for part in alternatives.parts) + ")", *alternatives.values)
 
 
