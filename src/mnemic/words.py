@@ -12,7 +12,7 @@ import Stemmer
 
 from mnemic.types import MemoryEntry
 
-__all__ = ["INDEX_FORMAT", "index_text", "is_named", "only_stop_words", "query_terms", "terms"]
+__all__ = ["INDEX_FORMAT", "day_of", "index_text", "is_named", "only_stop_words", "query_terms", "terms"]
 
 INDEX_FORMAT = "header1"
 """Names the form of ``index_text``; a part of the id of every vector that is made of it."""
@@ -53,9 +53,14 @@ def index_text(entry: MemoryEntry) -> str:
     """Give the text that is indexed and embedded: the content, behind date and name where the speaker has a name."""
     if not is_named(entry.speaker):
         return entry.content
-    day = entry.occurred_at or entry.created_at
     name = " ".join((entry.speaker or "").split())
-    return f"[{day.day} {_MONTHS.split()[day.month - 1]} {day.year}] {name}: {entry.content}"
+    return f"[{day_of(entry)}] {name}: {entry.content}"
+
+
+def day_of(entry: MemoryEntry) -> str:
+    """Give the date of an entry in words: when it happened, else when it was made, in UTC."""
+    day = entry.occurred_at or entry.created_at
+    return f"{day.day} {_MONTHS.split()[day.month - 1]} {day.year}"
 
 
 def is_named(speaker: str | None) -> bool:

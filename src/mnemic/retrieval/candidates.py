@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from mnemic.ports import IMemoryProvider, MemoryFilter, Readable
 from mnemic.types import Address, MemoryClassification, MemoryEntry, MemoryScope
 
-__all__ = ["Turns", "admitted", "turns_around"]
+__all__ = ["Turns", "admitted", "merged", "turns_around"]
 
 Place = tuple[object, ...]
 _PLAIN = MemoryFilter()
@@ -101,9 +100,3 @@ def merged(*lists: Iterable[MemoryEntry]) -> dict[Address, MemoryEntry]:
         for entry in entries:
             found.setdefault(entry.address, entry)
     return found
-
-
-def previous_and_next(scores: Mapping[Address, float], turns: Turns, entry: MemoryEntry) -> tuple[float, float]:
-    """The scores of the turns around an entry; what was no candidate counts 0."""
-    before, after = turns.around(entry)
-    return tuple(scores.get(near.address, 0.0) if near else 0.0 for near in (before, after))  # type: ignore[return-value]

@@ -21,7 +21,6 @@ __all__ = ["Bag", "Bags", "Floats", "Words", "holds"]
 Floats = npt.NDArray[np.float64]
 _KEPT_BAGS = 4096
 _KEPT_CHARS = 4096  # longer texts are counted anew each time, so that the kept ones stay small
-_NEIGHBOUR_TERMS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,9 @@ class Words:
     def with_neighbours(self, bags: Sequence[Bag], around: Sequence[Sequence[Bag]]) -> Floats:
         """Score texts with the words of the turns before and after as a second, weaker column."""
         near_lengths = np.array([float(sum(bag.length for bag in near)) for near in around])
-        share = self._ranking.neighbour_words * np.minimum(1.0, _NEIGHBOUR_TERMS / np.maximum(1.0, near_lengths))
+        share = self._ranking.neighbour_words * np.minimum(
+            1.0, self._ranking.neighbour_terms / np.maximum(1.0, near_lengths)
+        )
         near = np.array([self._frequencies(bags).sum(axis=0) for bags in around])
         frequencies = self._frequencies(bags) + share[:, None] * near
         return self._score(frequencies, np.array([float(bag.length) for bag in bags]) + share * near_lengths)

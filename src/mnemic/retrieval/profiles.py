@@ -1,4 +1,4 @@
-"""By what formula do named parts become a score? (FR-004.2 to FR-004.4)"""
+"""By what formula do named parts become a score?"""
 
 from __future__ import annotations
 

@@ -191,7 +191,9 @@ class Retriever:
         elif words is None:
             weight = 0.0
         else:
-            weight = self._ranking.lexical_weight * min(1.0, float(coverage.max()) / self._ranking.full_coverage)
+            found = min(1.0, float(coverage.max()) / self._ranking.full_coverage)
+            sure = _sureness(cosine, request.model_id)
+            weight = self._ranking.lexical_weight * found * (1 - self._ranking.surety * sure)
         return {
             "lexical": lexical,
             "dense": _scaled(cosine, lexical),
@@ -251,13 +253,11 @@ class Retriever:
         return parts
 
     def _turn_parts(self, pool: _Pool, scores: Floats) -> dict[str, Floats]:
-        by_address = {entry.address: float(score) for entry, score in zip(pool.entries, scores, strict=True)}
+        known = {entry.address: float(score) for entry, score in zip(pool.entries, scores, strict=True)}
         pairs = [pool.turns.around(entry) for entry in pool.entries]
-        before, after = (
-            np.array([by_address.get(pair[side].address, 0.0) if pair[side] else 0.0 for pair in pairs])
-            for side in (0, 1)
-        )
-        return {"previous": before, "next": after}
+        before = [known.get(earlier.address, 0.0) if earlier else 0.0 for earlier, _ in pairs]
+        after = [known.get(later.address, 0.0) if later else 0.0 for _, later in pairs]
+        return {"previous": np.array(before), "next": np.array(after)}
 
     def _entry_parts(self, request: SearchRequest, pool: _Pool, text: str) -> dict[str, Floats]:
         ranking, entries = self._ranking, pool.entries
@@ -275,6 +275,11 @@ class Retriever:
             "explicit": [float(e.pinned or e.key in request.explicit) for e in entries],
         }
         return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}
+
+
+def _sureness(cosine: Floats, model_id: str | None) -> float:
+    """How sure the nearest vector is of being right; squared, so that being likely right counts for little."""
+    return calibrate(float(np.nanmax(cosine)), model_id) ** 2
 
 
 def _scaled(cosine: Floats, lexical: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
 from mnemic.errors import ConfigurationError
@@ -65,14 +65,18 @@ class Ranking:
     neighbours_of: int = 60
     """For how many of the best the turns before and after are looked up; 0 switches neighbours off."""
     k1: float = 1.2
-    b: float = 0.75
-    lexical_weight: float = 0.4
+    b: float = 0.6
+    lexical_weight: float = 0.7
     """Weight of the words where much of the question's word weight is found."""
     full_coverage: float = 0.2
     """The share of word weight from which on the words have their full weight."""
-    neighbour_words: float = 0.5
+    neighbour_words: float = 0.7
     """How much a word of the turn before or after counts."""
-    smoothing: float = 0.1
+    neighbour_terms: int = 40
+    """From how many words on the turns around count less, so that long ones do not drown the turn itself."""
+    surety: float = 1.0
+    """By what share the words lose weight where the best vector is sure to be right."""
+    smoothing: float = 0.15
     literal: float = 0.5
     """Weight of the identifiers, paths and quotes of the question that stand in the text as they are."""
     length_from: int = 64
@@ -84,15 +88,15 @@ class Ranking:
     """How many directions that all questions share are taken out of the question's vector; 0 for none."""
 
     def __post_init__(self) -> None:
-        for name in ("speaker", "recency", "importance"):
-            if not 0 <= getattr(self, name) <= 0.1:
-                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; a boost lies in 0 to 0.1")
-        for name in ("b", "lexical_weight", "neighbour_words", "smoothing", "literal", "length_power"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number from 0 to 1")
-        for name in ("k1", "full_coverage", "length_from", "candidates"):
-            if not 0 < getattr(self, name) <= 1000:
-                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number above 0, up to 1000")
-        for name in ("neighbours_of", "frame"):
-            if not 0 <= getattr(self, name) <= 1000:
-                raise ConfigurationError(f"ranking.{name} is {getattr(self, name)}; give a number from 0 to 1000")
+        for name in _NUMBERS:
+            most = 0.1 if name in _BOOSTS else 1.0 if name in _SHARES else 1000
+            value = getattr(self, name)
+            if not 0 <= value <= most or (value == 0 and name in _ABOVE_NOTHING):
+                least = "above 0, up to" if name in _ABOVE_NOTHING else "from 0 to"
+                raise ConfigurationError(f"ranking.{name} is {value}; give a number {least} {most:g}")
+
+
+_BOOSTS = frozenset({"speaker", "recency", "importance"})
+_SHARES = frozenset({"b", "lexical_weight", "neighbour_words", "surety", "smoothing", "literal", "length_power"})
+_ABOVE_NOTHING = frozenset({"k1", "full_coverage", "length_from", "candidates", "neighbour_terms"})
+_NUMBERS = tuple(each.name for each in fields(Ranking))

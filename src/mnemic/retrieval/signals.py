@@ -16,8 +16,8 @@ _HOUR_S = 3600.0
 _FADING_H = 69.0
 # Slope and middle of a logistic curve: at the middle a hit is relevant as often as not. Fitted on pairs of question and
 # candidate; how, and on what, stands in benchmarks/quality.md.
-_CURVES: Mapping[str, tuple[float, float]] = MappingProxyType({"all-MiniLM-L6-v2": (9.0, 0.62)})
-_ANY_CURVE = (9.0, 0.62)
+_CURVES: Mapping[str, tuple[float, float]] = MappingProxyType({"all-MiniLM-L6-v2": (10.0, 0.62)})
+_ANY_CURVE = (10.0, 0.62)
 
 
 def recency(age_h: float, *, half_life_h: float, floor: float = 0.05) -> float:
@@ -30,7 +30,7 @@ def recency(age_h: float, *, half_life_h: float, floor: float = 0.05) -> float:
 
     Source: FR-015.
     """
-    return floor + (1 - floor) * 2.0 ** (-max(0.0, age_h) / half_life_h)
+    return floor + (1 - floor) * math.exp2(-max(0.0, age_h) / half_life_h)
 
 
 def recency_of(entry: MemoryEntry, now: datetime, decay: Decay) -> float:
@@ -43,7 +43,7 @@ def recency_of(entry: MemoryEntry, now: datetime, decay: Decay) -> float:
 
 
 def age_hours(entry: MemoryEntry, now: datetime, age_from: str = "occurred") -> float:
-    """Hours since the entry ``occurred`` (else was created), was ``created``, or had its ``last_access``; not below 0."""
+    """Hours since the entry ``occurred`` (else ``created``), was ``created`` or had its ``last_access``; from 0."""
     moments = {"occurred": entry.occurred_at, "last_access": entry.last_accessed_at}
     since = moments.get(age_from) or entry.created_at
     return max(0.0, (now - since).total_seconds() / _HOUR_S)
@@ -51,12 +51,12 @@ def age_hours(entry: MemoryEntry, now: datetime, age_from: str = "occurred") -> 
 
 def fading(entry: MemoryEntry, now: datetime) -> float:
     """Weigh by age since creation with a half-life of 69 hours, for the profiles ``composite`` and ``fusion``."""
-    return 2.0 ** (-age_hours(entry, now, "created") / _FADING_H)
+    return math.exp2(-age_hours(entry, now, "created") / _FADING_H)
 
 
 def length_prior(tokens: int, *, since: int, power: float) -> float:
     """Weigh down long entries, which have many chances to match: 1 up to ``since`` tokens, then slowly falling."""
-    return max(1.0, tokens / since) ** -power
+    return math.pow(max(1.0, tokens / since), -power)
 
 
 def calibrate(cosine: float, model_id: str | None) -> float:
