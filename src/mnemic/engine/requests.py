@@ -95,7 +95,7 @@ class Draft:
         check_whole("expected_version", self.expected_version)
         if not all(isinstance(address, Address) for address in self.derived_from):
             raise InvalidInputError(
-                "derived_from holds something else than addresses; give entry.address of each source"
+                "derived_from holds what is no Address; give entry.address of each source"
             )
         return replace(
             self,

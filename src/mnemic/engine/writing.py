@@ -74,6 +74,7 @@ async def store_many(caller: Caller, items: Sequence[BatchItem]) -> list[BatchRe
     for place, item in enumerate(items):
         try:
             drafts[place] = draft_of(item).checked(limits)
+            _given_vector(caller, drafts[place])
             await caller.allow(Action.STORE, classification=drafts[place].classification)
             size += len(item.content.encode())
         except MnemicError as error:
@@ -350,7 +351,7 @@ _BODY = tuple(name for name in Draft.__slots__ if name not in _NO_BODY)
 def _body_hash(caller: Caller, draft: Draft) -> str:
     """Whose request it is and what it asks to keep; two that differ in any part are two requests (FR-021)."""
     parts = [str(getattr(draft, name)) for name in _BODY]
-    return h("body", *caller.owner, *parts, canonical(draft.metadata or {}).decode())
+    return h("body", *caller.owner, *parts, canonical(dict(draft.metadata or {})).decode())
 
 
 def _first(draft: Draft, entry: MemoryEntry, body_hash: str, now: datetime) -> IdempotencyRecord:
