@@ -167,7 +167,7 @@ def _put_job(db: apsw.Connection, job: Job) -> None:
 
 def _json(name: str, value: Mapping[str, Any]) -> str:
     try:
-        return canonical(value).decode()
+        return canonical(dict(value)).decode()
     except (ValueError, TypeError, RecursionError):
         check_json(name, value)
         raise
