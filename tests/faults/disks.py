@@ -121,7 +121,7 @@ class Limited(apsw.VFS):
 
     def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - the driver's name
         """Open a file, for reading only if that is all the disk can."""
-        if self.read_only and flags[0] & apsw.SQLITE_OPEN_READWRITE:
+        if self.read_only and flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
             flags[0] = flags[0] & ~(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) | apsw.SQLITE_OPEN_READONLY
             file = apsw.VFSFile("", name, flags)
             flags[1] |= apsw.SQLITE_OPEN_READONLY
