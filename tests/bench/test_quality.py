@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from mnemic.bench import kit, scorer
+from mnemic.bench import kit, scorer, speed
 from mnemic.bench.quality import Course, Plan, QuarterCounter, write_run
 from mnemic.cli import app
 from mnemic.config import load_settings
@@ -54,8 +55,8 @@ def test_answers_do_not_depend_on_labels_categories_or_answers(tmp_path: Path) -
     bare.mkdir()
     for name in ("memories", "queries"):
         rows = [
-            {**row, "relevant": [], "relevant_label": None, "category": "x", "answer": None, "meta": {}}
-            for row in _lines_of_valid(DATA / f"{name}.jsonl")
+            {**row, "relevant": [], "relevant_label": None, "category": "x", "answer": None, "meta": _scope(row)}
+            for row in _lines(DATA / f"{name}.jsonl")
         ]
         (bare / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     _run(DATA, tmp_path / "with.jsonl", budgets=(256,))
@@ -64,9 +65,9 @@ def test_answers_do_not_depend_on_labels_categories_or_answers(tmp_path: Path) -
         assert (tmp_path / f"with{suffix}").read_text() == (tmp_path / f"without{suffix}").read_text()
 
 
-def _lines_of_valid(path: Path) -> list[dict[str, Any]]:
-    """Rows without the private one, whose class comes from its meta."""
-    return [row for row in _lines(path) if (row.get("meta") or {}).get("scope") is None]
+def _scope(row: dict[str, Any]) -> dict[str, Any]:
+    """What a memory's meta says about its class, which is part of storing it."""
+    return {name: value for name, value in row["meta"].items() if name == "scope"}
 
 
 def test_names_that_no_identity_may_have_are_set_aside_and_counted(tmp_path: Path) -> None:
@@ -104,6 +105,21 @@ def test_a_prefix_of_n_tokens_counts_at_most_n(text: str) -> None:
         assert text.startswith(cut)
         assert counter.count(cut) <= max(0, most)
     assert counter.truncate(text, 100) == text
+
+
+def test_the_speed_command_sets_each_operation_beside_its_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = speed.Row(name="store", count=3, p50_ms=2.0, p95_ms=4.0, yardstick="bare commit", yardstick_ms=0.5)
+
+    async def measured(size: int, **options: Any) -> tuple[list[speed.Row], dict[str, float]]:
+        return [row], {"size": size, **options}
+
+    monkeypatch.setattr(speed, "measure", measured)
+    args = ["bench", "speed", "--memories", "100", "--durability", "process", "--seconds", "0"]
+    item = json.loads(CliRunner().invoke(app, [*args, "--json"]).stdout)
+    assert item["items"] == [{**asdict(row), "ratio": 4.0}]
+    assert item["facts"] == {"size": 100, "durability": "process", "seconds": 0}
+    monkeypatch.setattr(speed, "measure", lambda size, **_: measured(size))
+    assert "bare commit  0.500    4.0" in CliRunner().invoke(app, args).stdout
 
 
 @pytest.mark.parametrize("budgets", ["0", "many", "512,-1"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
@@ -29,8 +31,9 @@ def test_every_kind_of_question_is_asked(shown: str, kind: str) -> None:
 
 
 def test_most_questions_have_their_answer_on_top_and_say_why_it_was_found(shown: str) -> None:
-    assert shown.count("✓") >= 20
+    assert shown.count("✓") >= 10
     assert "found by words, meaning" in shown
+    assert re.search(r"26 questions with an answer: the right memory first (1[8-9]|2\d) times", shown)
 
 
 def test_a_packed_context_ends_it_with_its_token_count(shown: str) -> None:

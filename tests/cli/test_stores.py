@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from mnemic.testing import requirement
@@ -128,8 +130,21 @@ def test_doctor_tells_the_parts_the_durability_and_that_every_memory_is_intact(c
     health = cli("doctor", "--verify", "--json").json()
     assert (health["status"], health["durability"], health["identity_mode"]) == ("healthy", "process", "compatibility")
     assert health["components"].keys() == {"hot", "cold", "embedder", "governance", "audit", "llm", "journal"}
-    assert (health["memories"], health["verified"]) == (1, {"intact": 1, "corrupt": 0})
+    assert (health["memories"], health["verified"]["memories_intact"]) == (1, 1)
+    assert health["verified"]["audit_valid"]
+    assert health["verified"]["audit_rows"] >= 1
     assert "durability" in cli("doctor").out
+
+
+@requirement("REL-008")
+def test_doctor_finds_a_memory_that_differs_from_its_checksum(cli: Cli, tmp_path: Path) -> None:
+    cli("store", "Tea is at four.", "--key", "tea")
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as db:
+        db.execute("UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'four', 'nine') AS BLOB)")
+        assert db.changes() == 1
+    said = cli("doctor", "--verify", "--json")
+    assert (said.code, said.problem()["code"]) == (1, "MNE-COR-001")
+    assert "nine" not in said.err
 
 
 @requirement("CFG-001")

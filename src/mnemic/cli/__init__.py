@@ -106,7 +106,8 @@ for _name, _function in _COMMANDS.items():
     app.command(_name)(common(_function))
 _session.command("close")(common(admin.close_session))
 _session.callback()(lambda: None)
-_bench.command("quality")(common(bench.quality))
+_bench.command("quality")(common(bench.run_quality))
+_bench.command("speed")(common(bench.run_speed))
 
 
 def main() -> None:

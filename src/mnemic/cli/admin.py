@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
 from typing import Annotated, Any
 
 import typer
 import yaml
+from rich.progress import Progress
 from rich.text import Text
 
 from mnemic.cli import output
 from mnemic.cli.data import entries
 from mnemic.cli.options import Common, check_degraded, run
 from mnemic.engine import MemoryEngine
-from mnemic.errors import CorruptEntryError
 from mnemic.types import Health, HealthStatus
 
+_LOOK_EVERY_S = 0.2
 _SECRETS = ("key", "token", "password", "secret")
 
 
@@ -34,31 +35,49 @@ def close_session(told: Common, *, session_id: Annotated[str, typer.Argument(hel
         output.print_(f"{moved} memories left the working set")
 
 
-def reindex(told: Common) -> None:
+def reindex(
+    told: Common,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Every vector, not only those that are missing.")] = False,
+) -> None:
     """Make the vectors that are missing or of another model."""
 
     async def work(memory: MemoryEngine) -> int:
-        with output.progress() as bar:
-            bar.add_task("reindex", total=None)
-            owed = await memory.reindex()
+        async def made() -> int:
+            count = await memory.reindex(everything=everything)
             await memory.flush()
-            return owed
+            return count
 
-    owed = run(told, work)
+        with output.progress() as bar:
+            async with asyncio.TaskGroup() as group:
+                job = group.create_task(made())
+                await _watch(memory, job, bar)
+            return job.result()
+
+    made = run(told, work)
     if told.json:
-        output.print_json({"reindexed": owed})
+        output.print_json({"reindexed": made})
     else:
-        output.print_(f"{owed} vectors made")
+        output.print_(f"{made} vectors made")
+
+
+async def _watch(memory: MemoryEngine, job: asyncio.Task[int], bar: Progress) -> None:
+    """Show how many vectors are still owed until the job is done."""
+    task, most = bar.add_task("reindex", total=None), 0.0
+    while not (await asyncio.wait([job], timeout=_LOOK_EVERY_S))[0]:
+        owed = (await memory.get_health()).outbox.get("pending_vectors", 0.0)
+        most = max(most, owed)
+        bar.update(task, total=most, completed=most - owed)
 
 
 def doctor(
     told: Common,
     *,
-    verify: Annotated[bool, typer.Option("--verify", help="Read every memory against its checksum.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every memory and audit row against its hash.")] = False,
 ) -> None:
     """Tell how each part is, what a write survives, and how much there is."""
 
-    async def work(memory: MemoryEngine) -> tuple[Health, int, dict[str, int] | None]:
+    async def work(memory: MemoryEngine) -> tuple[Health, int, dict[str, Any] | None]:
         health = await memory.get_health()
         return health, await memory.count(), await _verified(memory) if verify else None
 
@@ -70,26 +89,24 @@ def doctor(
     check_degraded(told, health.degraded)
     if health.status is HealthStatus.UNHEALTHY:
         raise typer.Exit(5)
-    if verified and verified["corrupt"]:
+    if verified and not verified["audit_valid"]:
         raise typer.Exit(output.INTERNAL)
 
 
-async def _verified(memory: MemoryEngine) -> dict[str, int]:
-    """How many memories equal their checksums, each read alone, so that a bad one hides no other."""
-    found: Counter[str] = Counter()
-    try:
-        async for entry in entries(memory):
-            try:
-                await memory.retrieve(entry.key, owner=(entry.volk_id, entry.user_id))
-                found["intact"] += 1
-            except CorruptEntryError:
-                found["corrupt"] += 1
-    except CorruptEntryError:
-        found["corrupt"] += 1
-    return {"intact": found["intact"], "corrupt": found["corrupt"]}
+async def _verified(memory: MemoryEngine) -> dict[str, Any]:
+    """Read everything; a memory that differs from its checksum is an error that names it."""
+    intact = 0
+    async for _ in entries(memory):
+        intact += 1
+    chains = (await memory.verify_audit()).values()
+    return {
+        "memories_intact": intact,
+        "audit_rows": sum(chain.checked for chain in chains),
+        "audit_valid": all(chain.valid for chain in chains),
+    }
 
 
-def _show_health(health: Health, count: int, verified: dict[str, int] | None) -> None:
+def _show_health(health: Health, count: int, verified: dict[str, Any] | None) -> None:
     style = {HealthStatus.HEALTHY: "green", HealthStatus.DEGRADED: "yellow"}.get(health.status, "red")
     output.print_(Text(health.status.value, style=style))
     rows: dict[str, Any] = {
@@ -98,7 +115,7 @@ def _show_health(health: Health, count: int, verified: dict[str, int] | None) ->
         "identity": health.identity_mode,
         "memories": f"{count:,}",
         **{name.replace("_", " "): f"{value:g}" for name, value in health.outbox.items()},
-        **(verified or {}),
+        **{name.replace("_", " "): value for name, value in (verified or {}).items()},
     }
     for name, value in rows.items():
         output.print_(Text(f"  {name:<16} {value}"))
@@ -111,7 +128,7 @@ def config(told: Common) -> None:
         output.print_json(settings)
     else:
         nested = {"runtime": {"memory_engine": settings}}
-        output.print_(Text(yaml.safe_dump(nested, sort_keys=False, allow_unicode=True).rstrip()))
+        output.write(yaml.safe_dump(nested, sort_keys=False, allow_unicode=True).rstrip())
 
 
 def _masked(value: Any, name: str = "") -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,18 +10,19 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from mnemic.bench import kit, scorer
+from mnemic.bench import kit, scorer, speed
 from mnemic.bench import quality as runs
 from mnemic.cli import output
 from mnemic.cli.options import Common
 from mnemic.errors import InvalidInputError
+from mnemic.types import DurabilityMode
 
 _OF_A_CUT = re.compile(r"@\d+t$")
 """Figures of a context cut to other budgets: in JSON only."""
 _OF_CATEGORIES = ("recall@1", "recall@10", "ndcg@10", "mrr@10", "rp@10", "answer@1", "current_first", "empty")
 
 
-def quality(
+def run_quality(
     told: Common,
     *,
     folders: Annotated[list[Path], typer.Argument(metavar="DATA_DIR...", help="Labelled folders.")],
@@ -44,6 +46,27 @@ def quality(
             _show(items[-1], categories=categories)
     if told.json:
         output.print_json({"items": [_as_json(item) for item in items]})
+
+
+def run_speed(
+    told: Common,
+    *,
+    memories: Annotated[int, typer.Option(min=100, help="Size of the store.")] = 10_000,
+    durability: Annotated[DurabilityMode, typer.Option(help="What a write survives.")] = DurabilityMode.POWER,
+    seconds: Annotated[float, typer.Option(min=0, help="How long 16 agents call together.")] = 10.0,
+) -> None:
+    """Time single calls and a load of 16 agents, beside a yardstick of the same run."""
+    rows, facts = asyncio.run(speed.measure(memories, durability=durability, seconds=seconds))
+    if told.json:
+        output.print_json({**output.listed(row.record() for row in rows), "facts": facts})
+        return
+    table = Table(box=None, show_edge=False, pad_edge=False)
+    for name in ("operation", "calls", "median ms", "P95 ms", "yardstick", "ms", "ratio"):
+        table.add_column(name, justify="left" if name in {"operation", "yardstick"} else "right", overflow="fold")
+    for row in rows:
+        yardstick = (row.yardstick, f"{row.yardstick_ms:.3f}", f"{row.ratio:.1f}") if row.yardstick else ("", "", "")
+        table.add_row(row.name, f"{row.count:,}", f"{row.p50_ms:.2f}", f"{row.p95_ms:.2f}", *yardstick)
+    output.print_(table, ", ".join(f"{name.replace('_', ' ')} {value:,.1f}" for name, value in facts.items()))
 
 
 def _budgets(value: str) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ import tempfile
 import time
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
@@ -46,7 +47,11 @@ class _Course:
     asked: float
 
 
-def demo(told: Common) -> None:
+def demo(
+    told: Common,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Show every question, not one of each kind.")] = False,
+) -> None:
     """Import a conversation of half a year, ask it questions of every kind, and pack a context."""
     questions = [json.loads(line) for line in (_FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as scratch, as_file(_FOLDER / "conversation.jsonl") as file:
@@ -57,8 +62,8 @@ def demo(told: Common) -> None:
         _print_json(course)
         return
     _print_head(course.tally, course.opened - began, course.stored - course.opened)
-    for place, (question, hits) in enumerate(course.answers, start=1):
-        _print_answer(place, question, hits)
+    for question, hits in course.answers if everything else _one_of_each(course.answers):
+        _print_answer(question, hits)
     _print_context(course.block)
     _print_end(course.answers, (course.asked - course.stored) / len(questions))
 
@@ -89,6 +94,14 @@ def _place(question: Question, hits: MemoryHits) -> int | None:
     return next((place for place, hit in enumerate(hits, start=1) if hit.key in right), None)
 
 
+def _one_of_each(answers: Answers) -> Answers:
+    """The first question of each kind."""
+    kinds: dict[str, tuple[Question, MemoryHits]] = {}
+    for question, hits in answers:
+        kinds.setdefault(question["kind"], (question, hits))
+    return list(kinds.values())
+
+
 def _print_json(course: _Course) -> None:
     items = [
         {"id": q["id"], "kind": q["kind"], "query": q["text"], "place": _place(q, hits), **output.plain(hits)}
@@ -105,24 +118,22 @@ def _print_head(tally: Tally, opening_s: float, storing_s: float) -> None:
         "January to July 2026, in English and German. Everything below runs on one file,\n"
         "without a server, a network or a language model.\n",
         Text(
-            f"engine and model ready in {opening_s:.1f} s; {tally.added} memories stored and embedded "
-            f"in {storing_s:.1f} s ({rate:.0f}/s)" + (f", {tally.unchanged} were there" if tally.unchanged else ""),
+            f"ready in {opening_s:.1f} s; {tally.added} memories stored and embedded in {storing_s:.1f} s, {rate:.0f}/s"
+            + (f"; {tally.unchanged} were there" if tally.unchanged else ""),
             style="dim",
         ),
     )
 
 
-def _print_answer(place: int, question: Question, hits: MemoryHits) -> None:
+def _print_answer(question: Question, hits: MemoryHits) -> None:
     asked = f", as of {question['as_of'][:10]}" if question.get("as_of") else ""
-    output.print_(
-        "", Text.assemble((f"{place:>2}  {question['text']}", "bold"), (f"  ({question['kind']}{asked})", "cyan"))
-    )
+    output.print_("", Text.assemble((question["text"], "bold"), (f"  ({question['kind']}{asked})", "cyan")))
     right = {f"kit:{id_}" for id_ in question["relevant"]}
     for hit in hits[:_SHOWN] if right else hits[:1]:
-        output.print_(Padding(_hit(hit, right=hit.key in right), (0, 0, 0, 4)))
+        output.print_(Padding(_hit(hit, right=hit.key in right), (0, 0, 0, 2)))
     if not right:
         said = f"No turn says it. How sure that an answer is there: {hits.best_score:.2f}"
-        output.print_(Padding(Text(said, style="yellow"), (0, 0, 0, 4)))
+        output.print_(Padding(Text(said, style="yellow"), (0, 0, 0, 2)))
 
 
 def _hit(hit: MemoryHit, *, right: bool) -> Text:
@@ -138,6 +149,7 @@ def _print_context(block: ContextBlock) -> None:
     about = "about " if block.estimated else ""
     output.print_(
         Text(output.shown(block.text)),
+        "",
         Text(
             f"{about}{block.tokens_used} of {block.token_budget} tokens (counter {block.counter}), "
             f"{len(block.injected)} memories, {block.remaining} tokens left",
@@ -154,5 +166,5 @@ def _print_end(answers: Answers, seconds: float) -> None:
         Rule(style="dim"),
         f"{len(places)} questions with an answer: the right memory first {first} times, "
         f"in the first {_TOP} {among} times; {seconds * 1000:.0f} ms a question.",
-        Text("✓ marks the turn that was labelled as the answer before any of this was run.", style="dim"),
+        Text("✓ marks a turn that was labelled as the answer beforehand; --all shows every question.", style="dim"),
     )

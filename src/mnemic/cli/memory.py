@@ -6,7 +6,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from mnemic.cli import output
 from mnemic.cli.options import Common, check_degraded, json_object, run, time
@@ -34,7 +33,7 @@ def _show_entry(told: Common, entry: MemoryEntry) -> None:
     if told.json:
         output.print_json(output.plain(entry, vectors=bool(told.vectors)))
     else:
-        output.print_(output.entry_text(entry))
+        output.stdout.print(output.entry_text(entry), soft_wrap=True)
 
 
 def _show_entries(told: Common, entries: list[MemoryEntry], **more: Any) -> None:
@@ -205,7 +204,7 @@ def context(
     if told.json:
         output.print_json(output.plain(block))
     else:
-        output.print_(Text(output.shown(block.text)))
+        output.write(block.text)
         about = "about " if block.estimated else ""
         output.note(
             f"{about}{block.tokens_used} of {block.token_budget} tokens ({block.counter}), "
@@ -239,7 +238,7 @@ def summarize(
     if told.json:
         output.print_json(output.plain(summary))
     else:
-        output.print_(Text(output.shown(summary.content)))
+        output.write(summary.content)
         output.note(f"{summary.token_count} tokens from {summary.source_count} memories")
     check_degraded(told, summary.degraded)
 

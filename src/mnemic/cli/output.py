@@ -89,6 +89,11 @@ def print_(*parts: RenderableType) -> None:
         stdout.print(part)
 
 
+def write(text: str, *, end: str = "\n") -> None:
+    """Write text to standard output as it is, without breaking its lines."""
+    stdout.print(Text(shown(text)), soft_wrap=True, end=end)
+
+
 def note(message: str) -> None:
     """Say something beside the result, on standard error."""
     stderr.print(Text(message, style="dim"))
