@@ -44,17 +44,17 @@ def check_profile(profile: str) -> str:
 
 
 def _balanced(parts: Parts, ranking: Ranking) -> Any:
-    near = ranking.smoothing * (parts["previous"] + parts["next"])
-    found = (base(parts, ranking) + near) / (1 + 2 * ranking.smoothing)
+    alone = base(parts)
+    found = alone + (1 - alone) * ranking.smoothing * (parts["previous"] + parts["next"])
     boosts = {"speaker": ranking.speaker, "recency": ranking.recency, "importance": ranking.importance}
     gained = sum(weight * parts[name] for name, weight in boosts.items())
     return found * parts["length"] * (1 + gained) / (1 + sum(boosts.values()))
 
 
-def base(parts: Parts, ranking: Ranking) -> Any:
+def base(parts: Parts) -> Any:
     """What words, meaning and literal matches give before neighbours, length and boosts."""
     mixed = parts["weight"] * parts["lexical"] + (1 - parts["weight"]) * parts["dense"]
-    return (mixed + ranking.literal * parts["literal"]) / (1 + ranking.literal)
+    return (mixed + parts["literal_weight"] * parts["literal"]) / (1 + parts["literal_weight"])
 
 
 def _composite(parts: Parts, ranking: Ranking) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -166,7 +166,8 @@ class Retriever:
         order = np.argsort(-scores, kind="stable")
         best = [pool.entries[place] for place in order if pool.entries[place].turn is not None]
         best = best[: self._ranking.neighbours_of]
-        new = await turns_around(self._provider, request.scope, request.where, best, pool.turns)
+        where = replace(request.where, now=request.where.now or request.now)
+        new = await turns_around(self._provider, request.scope, where, best, pool.turns)
         pool.turns.add(new)
         if request.mode is SearchMode.HYBRID:
             known = {entry.address for entry in pool.entries}
@@ -178,7 +179,7 @@ class Retriever:
     def _own_base(self, request: SearchRequest, pool: _Pool, words: Words | None) -> Floats:
         bags = [self._bags.of(entry) for entry in pool.entries]
         raw = words.own(bags) if words else np.zeros(len(bags))
-        mixed: Floats = base(self._mixture(request, pool, words, raw), self._ranking)
+        mixed: Floats = base(self._mixture(request, pool, words, raw))
         return mixed
 
     def _mixture(self, request: SearchRequest, pool: _Pool, words: Words | None, raw: Floats) -> dict[str, Floats]:
@@ -199,6 +200,7 @@ class Retriever:
             "dense": _scaled(cosine, lexical),
             "weight": np.full(len(raw), weight),
             "literal": np.zeros(len(raw)),
+            "literal_weight": np.zeros(len(raw)),
             "coverage": coverage,
             "cosine": cosine,
         }
@@ -246,7 +248,8 @@ class Retriever:
         wanted = literals(text) if words else ()
         if wanted:
             parts["literal"] = np.array([holds(entry, wanted) for entry in pool.entries])
-        parts |= self._turn_parts(pool, base(parts, self._ranking))
+            parts["literal_weight"] += self._ranking.literal
+        parts |= self._turn_parts(pool, base(parts))
         parts |= self._entry_parts(request, pool, text)
         calibrated = [0.0 if np.isnan(cosine) else calibrate(cosine, request.model_id) for cosine in parts["cosine"]]
         parts["similarity"] = np.maximum(np.array(calibrated), parts["own"])

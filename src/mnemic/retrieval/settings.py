@@ -76,7 +76,8 @@ class Ranking:
     """From how many words on the turns around count less, so that long ones do not drown the turn itself."""
     surety: float = 1.0
     """By what share the words lose weight where the best vector is sure to be right."""
-    smoothing: float = 0.15
+    smoothing: float = 0.3
+    """How much of what is missing to 1 the turns before and after may add, each."""
     literal: float = 0.5
     """Weight of the identifiers, paths and quotes of the question that stand in the text as they are."""
     length_from: int = 64
@@ -89,14 +90,17 @@ class Ranking:
 
     def __post_init__(self) -> None:
         for name in _NUMBERS:
-            most = 0.1 if name in _BOOSTS else 1.0 if name in _SHARES else 1000
+            most = _MOST.get(name, 1000.0)
             value = getattr(self, name)
             if not 0 <= value <= most or (value == 0 and name in _ABOVE_NOTHING):
                 least = "above 0, up to" if name in _ABOVE_NOTHING else "from 0 to"
                 raise ConfigurationError(f"ranking.{name} is {value}; give a number {least} {most:g}")
 
 
-_BOOSTS = frozenset({"speaker", "recency", "importance"})
-_SHARES = frozenset({"b", "lexical_weight", "neighbour_words", "surety", "smoothing", "literal", "length_power"})
+_MOST: Mapping[str, float] = {
+    **dict.fromkeys(("speaker", "recency", "importance"), 0.1),
+    **dict.fromkeys(("b", "lexical_weight", "neighbour_words", "surety", "literal", "length_power"), 1.0),
+    "smoothing": 0.5,
+}
 _ABOVE_NOTHING = frozenset({"k1", "full_coverage", "length_from", "candidates", "neighbour_terms"})
 _NUMBERS = tuple(each.name for each in fields(Ranking))
