@@ -73,7 +73,7 @@ class MemoryEntry:
     superseded_by: Address | None = None
     derived_from: tuple[Address, ...] = ()
     shared_with: tuple[str, ...] = ()
-    embedding_model: str | None = None
+    embedding_model: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
