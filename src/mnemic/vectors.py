@@ -194,7 +194,7 @@ def _signs(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
 
 
 def _grown(column: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    grown = np.empty((size, *column.shape[1:]), column.dtype)
+    grown = np.zeros((size, *column.shape[1:]), column.dtype)
     grown[: len(column)] = column
     return grown
 

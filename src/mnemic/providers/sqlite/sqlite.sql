@@ -255,9 +255,6 @@ UPDATE entries SET model = ? WHERE id = ?;
 -- name: vectors_since
 SELECT seq, entry_id, model, vector FROM vectors WHERE tenant = ? AND seq > ? ORDER BY seq;
 
--- name: vector_models
-SELECT model, length(vector) / 2, max(seq) FROM vectors WHERE tenant = ? AND vector IS NOT NULL GROUP BY model, 2;
-
 -- name: vectors_of
 SELECT v.entry_id, v.vector FROM vectors v WHERE v.entry_id IN (SELECT value FROM json_each(?)) AND v.vector IS NOT NULL;
 
