@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer
 from pydantic import BaseModel
@@ -30,11 +30,15 @@ _ENUMS = ("MemoryClassification", "MemoryType", "Origin", "SearchMode", "Summari
 def pages() -> dict[str, str]:
     """Render each page under its file name."""
     return {
-        "cli.md": "\n".join(_cli()) + "\n",
-        "settings.md": "\n".join(_settings()) + "\n",
-        "errors.md": "\n".join(_errors()) + "\n",
-        "python-api.md": "\n".join(_python_api()) + "\n",
+        "cli.md": _text(_cli()),
+        "settings.md": _text(_settings()),
+        "errors.md": _text(_errors()),
+        "python-api.md": _text(_python_api()),
     }
+
+
+def _text(lines: Iterator[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"
 
 
 # ---- commands
@@ -54,7 +58,6 @@ def _cli() -> Iterator[str]:
         yield from ("", f"## {path}", "", inspect.cleandoc(command.help or "").split("\n\n")[0], "")
         if set(_names(command)) - common:
             yield from _options(command)
-    yield ""
 
 
 def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -103,7 +106,6 @@ def _settings() -> Iterator[str]:
     docs = _attribute_docs(Ranking)
     for field in dataclasses.fields(Ranking):
         yield f"| `ranking.{field.name}` | `{field.default}` | {docs.get(field.name, '')} |"
-    yield ""
 
 
 def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
@@ -117,6 +119,9 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
             default = "the user's data folder" if field.default_factory else f"`{_value(field.default)}`"
             shown = getattr(kind, "__name__", "") if inspect.isclass(kind) else _short(str(kind))
             yield f"| `{prefix}{name}` | {shown} | {default} | {docs.get(name, '')} |"
+        for part in get_args(kind):
+            if inspect.isclass(part) and issubclass(part, BaseModel):
+                yield from _keys(part, f"{prefix}{name}.<name>.")
 
 
 def _value(value: object) -> str:
@@ -158,7 +163,6 @@ def _errors() -> Iterator[str]:
         exit_ = exit_code(cls("any"))
         retry = "yes" if cls.retryable else ""
         yield f"| `{name}` | {base} | {cls.code} | {cls.http_status} | {exit_} | {retry} | {when} |"
-    yield ""
 
 
 # ---- Python
@@ -179,7 +183,6 @@ def _python_api() -> Iterator[str]:
     yield from ("", "## Values", "", "| class | values |", "|---|---|")
     for name in _ENUMS:
         yield f"| `{name}` | {', '.join(f'`{member.value}`' for member in getattr(mnemic, name))} |"
-    yield ""
 
 
 def _documented(name: str) -> Callable[..., Any]:
