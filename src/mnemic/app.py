@@ -18,6 +18,7 @@ from typing import Any
 from mnemic import tokens, words
 from mnemic.audit import Auditor
 from mnemic.config import Settings, load_settings
+from mnemic.context import short_summary
 from mnemic.embedders.cached import CachedEmbedder
 from mnemic.engine import MemoryEngine
 from mnemic.engine.indexer import Indexer
@@ -183,6 +184,7 @@ def open_engine(
 
 
 def _shared(settings: Settings, tiers: Tiers, model: Embedder | None, clock: Clock, ids: Ids) -> Shared:
+    counter = _counters(settings)
     return Shared(
         settings=settings,
         tiers=tiers,
@@ -193,8 +195,14 @@ def _shared(settings: Settings, tiers: Tiers, model: Embedder | None, clock: Clo
         clock=clock,
         ids=ids,
         auditor=Auditor(tiers.journal, clock, ids),
-        counter=_counters(settings),
-        indexer=Indexer(tiers, model, clock, timeout_s=settings.embedding.timeout_s),
+        counter=counter,
+        indexer=Indexer(
+            tiers,
+            model,
+            clock,
+            timeout_s=settings.embedding.timeout_s,
+            shorten=lambda text: short_summary(text, counter(None)),
+        ),
         notes=Notes(tiers),
     )
 

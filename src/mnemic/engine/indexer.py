@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from mnemic import words
 from mnemic.errors import MnemicError
-from mnemic.ports import Clock, Embedder, Job, Unit, VectorWrite, input_hash
+from mnemic.ports import Annotation, Clock, Embedder, Job, Unit, VectorWrite, input_hash
 from mnemic.tiers import Tiers
 from mnemic.types import Address, MemoryEntry, MemoryScope, Vector
 
@@ -23,6 +23,8 @@ EMBED = "embed"
 """The kind of job that owes a vector."""
 _BATCH = 256
 _ROOM = 2048
+_LONG_TOKENS = 512
+"""Entries over this get a short summary."""
 _BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 
@@ -54,11 +56,27 @@ class _Owed:
 
 
 class Indexer:
-    """Embeds what was stored, in batches, in one task; durable jobs survive a crash and are taken up at start."""
+    """Embeds what was stored, in batches, in one task; durable jobs survive a crash and are taken up at start.
 
-    def __init__(self, tiers: Tiers, embedder: Embedder | None, clock: Clock, *, timeout_s: float) -> None:
+    Args:
+        tiers: Where vectors go.
+        embedder: What makes them.
+        clock: Says when to try again.
+        timeout_s: How long a batch may take.
+        shorten: Tells a long text in a few of its sentences.
+    """
+
+    def __init__(
+        self,
+        tiers: Tiers,
+        embedder: Embedder | None,
+        clock: Clock,
+        *,
+        timeout_s: float,
+        shorten: Callable[[str], str],
+    ) -> None:
         self._tiers, self._embedder, self._clock = tiers, embedder, clock
-        self._timeout_s = timeout_s
+        self._timeout_s, self._shorten = timeout_s, shorten
         self._queue: dict[tuple[Address, int], _Owed] = {}
         self._under_way: dict[tuple[Address, int], _Owed] = {}
         self._failures = 0
@@ -199,9 +217,11 @@ class Indexer:
         assert self._embedder is not None or not batch  # noqa: S101 - see _ask
         made = [(item, vector) for item, vector in zip(batch, vectors, strict=True) if vector is not None]
         writes = tuple(self._write(item, vector) for item, vector in made if vector.any())
+        done = tuple(embed_job(item.entry).id for item, _ in made)
         try:
             if made:
-                await self._tiers.commit(Unit(vectors=writes, done=tuple(embed_job(item.entry).id for item, _ in made)))
+                summaries = await self._summaries([item.entry for item, _ in made])
+                await self._tiers.commit(Unit(vectors=writes, annotations=summaries, done=done))
         finally:
             await self._release(batch)
 
@@ -211,6 +231,15 @@ class Indexer:
             for item in batch:
                 self._under_way.pop((item.entry.address, item.entry.version), None)
             self._changed.notify_all()
+
+    async def _summaries(self, entries: Sequence[MemoryEntry]) -> tuple[Annotation, ...]:
+        """Tell each long entry in a few of its own sentences (FR-005.2)."""
+        long = [entry for entry in entries if entry.token_count > _LONG_TOKENS and entry.summary is None]
+        texts = [await asyncio.to_thread(self._shorten, entry.content) for entry in long]
+        return tuple(
+            Annotation(address=entry.address, version=entry.version, fields={"summary": text})
+            for entry, text in zip(long, texts, strict=True)
+        )
 
     def _write(self, item: _Owed, vector: Vector) -> VectorWrite:
         model_id = self._embedder.model_id if self._embedder else ""

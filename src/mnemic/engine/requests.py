@@ -94,9 +94,7 @@ class Draft:
         check_whole("turn", self.turn)
         check_whole("expected_version", self.expected_version)
         if not all(isinstance(address, Address) for address in self.derived_from):
-            raise InvalidInputError(
-                "derived_from holds what is no Address; give entry.address of each source"
-            )
+            raise InvalidInputError("derived_from holds what is no Address; give entry.address of each source")
         return replace(
             self,
             content=check.check_content(self.content, limits),
