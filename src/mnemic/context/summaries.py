@@ -67,7 +67,7 @@ def summarize_entries(
         explicit: Keys that come first.
 
     Returns:
-        The summary; ``content`` is its sections joined without anything between, one line for each day of a session.
+        The summary; ``content`` is its sections joined without anything between, a day's with its date.
     """
     found = [sentence for entry in entries for sentence in _sentences(entry)]
     asked = frozenset(query_terms(query))
@@ -180,7 +180,7 @@ def _choose(order: Sequence[tuple[_Sentence, float]], counter: ITokenCounter, ma
         if sentence.words and len(sentence.words & said) >= _REPEAT * len(sentence.words):
             continue
         heading = _heading(sentence.entry)
-        cost = counter.count(_told(sentence) + " ") + (0 if heading in headings else counter.count(heading + "\n"))
+        cost = counter.count(_told(sentence) + "\n") + (0 if heading in headings else counter.count(heading))
         if cost > rest:
             floor = max(floor, _RELEVANT * score)
             continue
@@ -202,14 +202,14 @@ def _fitting_sections(chosen: list[_Sentence], counter: ITokenCounter, max_token
 
 
 def _sections(chosen: Sequence[_Sentence]) -> list[SummarySection]:
+    """One section for each day, one line for each memory of it."""
     ordered = sorted(chosen, key=lambda sentence: (*_by_time(sentence.entry), sentence.place))
     sections: list[SummarySection] = []
-    for heading, group in groupby(ordered, key=lambda sentence: _heading(sentence.entry)):
-        told = list(group)
-        keys = tuple(dict.fromkeys(sentence.entry.key for sentence in told))
-        sections.append(SummarySection(text=heading + " ".join(map(_told, told)) + "\n", source_keys=keys))
-    last = sections[-1]
-    sections[-1] = SummarySection(text=last.text.rstrip("\n"), source_keys=last.source_keys)
+    for heading, day in groupby(ordered, key=lambda sentence: _heading(sentence.entry)):
+        memories = [list(told) for _, told in groupby(day, key=lambda sentence: sentence.entry.address)]
+        lines = [" ".join(map(_told, told)) for told in memories]
+        keys = tuple(dict.fromkeys(told[0].entry.key for told in memories))
+        sections.append(SummarySection(text=heading + "\n".join(lines) + "\n", source_keys=keys))
     return sections
 
 
@@ -228,7 +228,7 @@ def _whole_words(text: str, counter: ITokenCounter, max_tokens: int) -> str:
 
 
 def _heading(entry: MemoryEntry) -> str:
-    return f"{day_of(entry)}: "
+    return f"{day_of(entry)}:\n"
 
 
 def _told(sentence: _Sentence) -> str:
