@@ -35,7 +35,7 @@ from mnemic.testing.marks import requirement
 from mnemic.testing.strategies import START, TENANT, at, memory, place
 from mnemic.types import MemoryEntry, SystemEvent, Vector
 
-__all__ = ["JournalSuite", "Store"]
+__all__ = ["JournalSuite", "Store", "everything", "full_unit"]
 
 LATER = datetime(2999, 1, 1, tzinfo=UTC)
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
@@ -78,7 +78,7 @@ def _vector(vector: Vector) -> VectorWrite:
     return VectorWrite(address=memory("k").address, version=1, model_id="m", input_hash=b"h", vector=vector)
 
 
-def _full(entry: MemoryEntry, number: int) -> Unit:
+def full_unit(entry: MemoryEntry, number: int) -> Unit:
     """A unit that has something of everything."""
     address = entry.address
     return Unit(
@@ -97,20 +97,20 @@ def _full(entry: MemoryEntry, number: int) -> Unit:
     )
 
 
-async def _everything(store: Store) -> list[Any]:
+async def everything(provider: IMemoryProvider, journal: Journal) -> list[Any]:
     """All that can be seen, to compare before and after."""
     addresses = [memory(key).address for key in ("k", "new", "buried")]
     return [
-        await store.list(TENANT),
-        await store.heads(TENANT, addresses),
-        await store.edges(TENANT, [memory("k").uid, memory("new").uid]),
-        sorted(await store.similarities(TENANT, UNIT, addresses, model_id="m")),
-        await store.working("t1", "s1"),
-        await store.session("t1", "s1"),
-        await store.audit_rows("t1", "write"),
-        await store.outbox(before=LATER),
-        await store.jobs("embed", due=LATER),
-        [await store.idempotent("t1", f"i{number}", now=START) for number in (1, 2)],
+        await provider.list(TENANT),
+        await provider.heads(TENANT, addresses),
+        await provider.edges(TENANT, [memory("k").uid, memory("new").uid]),
+        sorted(await provider.similarities(TENANT, UNIT, addresses, model_id="m")),
+        await journal.working("t1", "s1"),
+        await journal.session("t1", "s1"),
+        await journal.audit_rows("t1", "write"),
+        await journal.outbox(before=LATER),
+        await journal.jobs("embed", due=LATER),
+        [await journal.idempotent("t1", f"i{number}", now=START) for number in (1, 2)],
     ]
 
 
@@ -125,7 +125,7 @@ class JournalSuite:
     @requirement("PRV-007")
     async def test_a_unit_is_kept_in_all_its_parts(self, store: Store) -> None:
         entry = memory("k")
-        await store.commit(_full(entry, 1))
+        await store.commit(full_unit(entry, 1))
         found = await store.get(place(), "k")
         assert found == replace(entry, summary="s", access_count=2, last_accessed_at=at(9))
         assert found.embedding_model == "m"
@@ -172,13 +172,13 @@ class JournalSuite:
     async def test_one_bad_part_leaves_nothing_of_the_unit(
         self, store: Store, part: dict[str, Any], error: type[MnemicError]
     ) -> None:
-        await store.commit(_full(memory("k"), 1))
-        before = await _everything(store)
+        await store.commit(full_unit(memory("k"), 1))
+        before = await everything(store, store)
         with pytest.raises(error):
-            await store.commit(replace(_full(memory("new"), 2), **part))
-        assert await _everything(store) == before
-        await store.commit(_full(memory("new"), 2))
-        assert await _everything(store) != before
+            await store.commit(replace(full_unit(memory("new"), 2), **part))
+        assert await everything(store, store) == before
+        await store.commit(full_unit(memory("new"), 2))
+        assert await everything(store, store) != before
 
     @requirement("PRV-007", "REL-005")
     async def test_of_two_writers_of_one_version_one_is_told_of_the_conflict(self, store: Store) -> None:
