@@ -88,9 +88,7 @@ def test_the_seeds_decay_halves_in_69_hours_since_creation() -> None:
     assert fading(entry, START + timedelta(hours=69)) == pytest.approx(0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"age_from": "birth"}, {"floor": 1.5}, {"half_life_h": {MemoryType.ENTITY: 0.0}}]
-)
+@pytest.mark.parametrize("wrong", [{"age_from": "birth"}, {"floor": 1.5}, {"half_life_h": {MemoryType.ENTITY: 0.0}}])
 def test_an_impossible_decay_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match="decay"):
         Decay(**wrong)  # type: ignore[arg-type] - wrong on purpose

@@ -124,7 +124,8 @@ class Retriever:
                 search = self._provider.search(request.scope, text, limit=size, where=request.where)
                 arms["words"] = group.create_task(search)
             if vector is not None:
-                similar = self._provider.search_similar(request.scope, vector, limit=size, where=request.where)
+                where = replace(request.where, embedding_model=request.model_id)
+                similar = self._provider.search_similar(request.scope, vector, limit=size, where=where)
                 arms["vectors"] = group.create_task(similar)
         found = {name: task.result() for name, task in arms.items()}
         channels: dict[Address, list[str]] = {}
