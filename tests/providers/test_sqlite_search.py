@@ -207,7 +207,7 @@ def plan(db: apsw.Connection, sql: str, values: Any = None) -> str:
         (
             TENANT,
             MemoryFilter(readable_by=Readable(volk="a")),
-            "edges_by_target (tenant=? AND target=? AND kind=? AND source=?)",
+            "edges_by_target (tenant=? AND target=? AND kind=?",
         ),
     ],
 )
