@@ -74,7 +74,7 @@ def _version(wanted: bool) -> None:
 
 def _root(
     told: Common,
-    version_: Annotated[
+    _asked: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:

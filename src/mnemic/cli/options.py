@@ -97,8 +97,8 @@ def common(function: Callable[..., None]) -> Callable[..., None]:
             function(merged, **values)
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
-    command.__signature__ = inspect.Signature([context, *own, *options])  # type: ignore[attr-defined]  # read by Typer
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in [context, *own, *options]}
+    # Typer reads the signature, which is the function's own and the common options together.
+    command.__dict__["__signature__"] = inspect.Signature([context, *own, *options])
     return command
 
 
