@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mnemic.audit import Verification
 from mnemic.engine import composing, exchange, reading, searching, sessions, writing
 from mnemic.engine import messages as messages_
+from mnemic.engine.binding import Binding
 from mnemic.engine.requests import Change, Draft
-from mnemic.engine.shared import Caller
-from mnemic.engine.upkeep import Upkeep, health
-from mnemic.ports import IMemoryEngine, ITokenCounter
+from mnemic.ports import ITokenCounter
 from mnemic.ports.engine import BatchItem, BatchResult, Where
 from mnemic.types import (
     Address,
     ContextBlock,
-    Health,
-    Identity,
     MemoryClassification,
     MemoryEntry,
     MemoryHits,
@@ -36,86 +32,12 @@ from mnemic.types import (
 __all__ = ["MemoryEngine"]
 
 
-class MemoryEngine(IMemoryEngine):
+class MemoryEngine(Binding):
     """Unified memory of agents, bound to one identity; ``acting_as`` binds the same engine to another.
 
     Use it as an async context manager, or call ``start`` and ``stop``. Every method checks identity, limits and policy,
     in this order, writes its effect and audit row in one transaction, and tells the event after the commit.
     """
-
-    def __init__(self, caller: Caller, upkeep: Upkeep) -> None:
-        self._caller, self._upkeep = caller, upkeep
-        self._shared = caller.shared
-
-    @property
-    def identity(self) -> Identity:
-        """Who acts through this binding."""
-        return self._caller.who
-
-    # ---- lifecycle
-
-    async def initialize(self) -> None:
-        """Open the storage and subscribe to the end of sessions."""
-        await self._upkeep.initialize()
-
-    async def start(self) -> None:
-        """Initialize if need be, load the model, and begin background work."""
-        await self._upkeep.start()
-
-    async def stop(self) -> None:
-        """Drain and close within 5 seconds."""
-        await self._upkeep.stop()
-
-    async def get_health(self) -> Health:
-        """See the port; answers also while the engine does not run."""
-        return await health(self._shared)
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.stop()
-
-    # ---- binding
-
-    def acting_as(
-        self,
-        *,
-        tenant_id: str | None = None,
-        volk_id: str | None = None,
-        agent_id: str | None = None,
-        session_id: str | None = None,
-        user_id: str | None = None,
-        client_id: str | None = None,
-        project_id: str | None = None,
-        portfolio_id: str | None = None,
-        task_id: str | None = None,
-        crew_id: str | None = None,
-        roles: Iterable[str] | None = None,
-    ) -> MemoryEngine:
-        """The same engine for another identity, sharing every resource; unnamed fields are inherited (ID-010).
-
-        ``agent_id`` is another name of ``volk_id``.
-        """
-        caller = self._caller.acting(
-            tenant_id=tenant_id,
-            volk_id=volk_id,
-            agent_id=agent_id,
-            session_id=session_id,
-            user_id=user_id,
-            client_id=client_id,
-            project_id=project_id,
-            portfolio_id=portfolio_id,
-            task_id=task_id,
-            crew_id=crew_id,
-            roles=None if roles is None else frozenset(roles),
-        )
-        return MemoryEngine(caller, self._upkeep)
-
-    # ---- the seven verbs
 
     async def store(
         self,
