@@ -71,6 +71,7 @@ async def context(
         now=now,
         include_superseded=False,
         keys=keys,
+        summaries=True,
     )
     named = await _named(caller, keys)
     known = {hit.address for hit in hits}

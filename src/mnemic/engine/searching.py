@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -21,6 +22,8 @@ from mnemic.types import MemoryHit, MemoryHits, MemoryScope, SearchMode, Vector,
 __all__ = ["query_vector", "ranked", "search"]
 
 _PROMOTED_RANKS = 3
+_SPARE = 8
+"""Hits beyond the limit, in place of summaries that give way."""
 
 
 async def search(
@@ -77,8 +80,12 @@ async def ranked(
     now: datetime | None,
     include_superseded: bool,
     keys: Sequence[str] = (),
+    summaries: bool = False,
 ) -> MemoryHits:
-    """Answer a search whose audit row the caller of this leaves; ``keys`` are explicit for profile ``priority``."""
+    """Answer a search whose audit row the caller of this leaves.
+
+    Explicit ``keys`` count in profile ``priority``; with ``summaries`` one stands beside its sources.
+    """
     shared, settings = caller.shared, caller.shared.settings
     check.check_query(query, settings.limits)
     if not 1 <= limit <= settings.search.max_limit:
@@ -97,7 +104,7 @@ async def ranked(
         model_id=shared.embedder.model_id if shared.embedder else "",
         scope=caller.scope(scope),
         where=filter_,
-        limit=limit,
+        limit=min(limit + _SPARE, settings.search.max_limit),
         mode=mode,
         profile=profile or settings.search.profile,
         min_similarity=floor,
@@ -106,10 +113,21 @@ async def ranked(
         embed_texts=None if shared.embedder is None else partial(shared.embedder.embed_for, caller.who.tenant_id),
     )
     hits = await shared.retriever.search(request)
+    if not summaries:
+        _drop_summaries(hits)
+    del hits[limit:]
     hits.pending_vectors = shared.indexer.owed(caller.owner)
     hits.degraded = tuple(dict.fromkeys((*hits.degraded, *degraded, *await _reembedding(caller, hits))))
     _note(caller, hits)
     return hits
+
+
+def _drop_summaries(hits: MemoryHits) -> None:
+    """A summary and its sources never both take a place: here the sources do (FR-005.1)."""
+    found = {hit.address for hit in hits}
+    kept = [hit for hit in hits if hit.source != "summary" or found.isdisjoint(hit.derived_from)]
+    if len(kept) < len(hits):
+        hits[:] = [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=1)]
 
 
 async def query_vector(caller: Caller, text: str) -> tuple[Vector | None, tuple[str, ...]]:
