@@ -48,10 +48,10 @@ def test_the_file_is_what_the_generator_writes() -> None:
 @requirement("ENG-015")
 def test_every_public_name_of_the_engine_has_its_blocking_twin() -> None:
     def public(cls: type) -> dict[str, list[tuple[str, object, object]]]:
-        members = {name: value for name, value in vars(cls).items() if name[0] != "_" and callable(value)}
         return {
             name: [(p.name, p.kind, p.default) for p in inspect.signature(value).parameters.values()]
-            for name, value in members.items()
+            for name, value in inspect.getmembers(cls, inspect.isfunction)
+            if name[0] != "_"
         }
 
     assert public(sync.MemoryEngine) == public(mnemic.MemoryEngine)

@@ -72,12 +72,12 @@ _GLUE = "\N{NO-BREAK SPACE}"
 _ROOTS = {"collections", "datetime", "pathlib", "types", "typing", "mnemic"}
 _ALWAYS = {"collections.abc": ["Iterator"], "mnemic.sync.loop": ["LoopThread"]}
 _RENAMED = {"MemoryEngine": "MemoryEngine as AsyncMemoryEngine"}
-_BY_HAND = {"initialize", "start", "stop", "identity"}
+_BY_HAND = {"initialize", "start", "stop"}
 
 
 def facade() -> str:
     """Render the module."""
-    methods = [_method(name, method) for name, method in vars(MemoryEngine).items() if _is_public(name)]
+    methods = [_method(name, method) for name, method in public_methods().items() if name not in _BY_HAND]
     body = "\n".join([_open_engine(), _CLASS, *methods])
     return _HEAD.format(**_imports(body)) + "\n" + body
 
@@ -85,7 +85,8 @@ def facade() -> str:
 def _imports(body: str) -> dict[str, str]:
     """Import what the body names, from where the async engine and its opener import it."""
     homes = {name: module for path, names in _ALWAYS.items() for name, module in dict.fromkeys(names, path).items()}
-    for module in (sys.modules[MemoryEngine.__module__], sys.modules[open_engine.__module__]):
+    written_in = dict.fromkeys(part.__module__ for part in (*_parts(), open_engine))
+    for module in (sys.modules[name] for name in written_in):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in _ROOTS:
                 homes |= {alias.name: node.module for alias in node.names if alias.name not in homes}
@@ -104,8 +105,14 @@ def _import(module: str, names: list[str]) -> str:
     return line if len(line) <= _WIDTH else f"from {module} import (\n    " + ",\n    ".join(names) + ",\n)"
 
 
-def _is_public(name: str) -> bool:
-    return not name.startswith("_") and name not in _BY_HAND
+def public_methods() -> dict[str, Callable[..., Any]]:
+    """The methods of the async engine, in their order, wherever in the engine they are written."""
+    parts = _parts()
+    return {n: m for cls in parts for n, m in vars(cls).items() if n[0] != "_" and inspect.isfunction(m)}
+
+
+def _parts() -> list[type]:
+    return [cls for cls in reversed(MemoryEngine.__mro__) if cls.__module__.startswith("mnemic.engine")]
 
 
 def _open_engine() -> str:
@@ -118,7 +125,7 @@ def _open_engine() -> str:
 
 
 def _method(name: str, method: Callable[..., Any]) -> str:
-    returns = str(inspect.signature(method).return_annotation)
+    returns = str(inspect.signature(method).return_annotation).replace("Self", "MemoryEngine")
     before, after = f"MemoryEngine(self._engine.{name}(", "), self._loop)"
     if inspect.iscoroutinefunction(method):
         before, after = f'self._loop.run("{name}", self._engine.{name}(', "))"

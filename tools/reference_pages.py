@@ -19,6 +19,7 @@ from mnemic.cli.output import exit_code
 from mnemic.config import Settings
 from mnemic.engine import MemoryEngine
 from mnemic.retrieval import Ranking
+from tools.generate_sync import public_methods
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 _ENUM_MEMBER = re.compile(r"<(\w+\.\w+): [^>]*>")
@@ -174,9 +175,8 @@ def _python_api() -> Iterator[str]:
     yield "names and parameters, without `await`."
     yield from ("", "## Opening", *_function("open_engine", open_engine, open_engine))
     yield from ("", "## MemoryEngine", "", *_paragraphs(MemoryEngine), "", "`identity` tells who acts.")
-    for name, method in vars(MemoryEngine).items():
-        if name[0] != "_" and inspect.isfunction(method):
-            yield from _function(name, method, _documented(name))
+    for name, method in public_methods().items():
+        yield from _function(name, method, _documented(name))
     yield from ("", "## Records", "", "All are frozen.")
     for name in _RECORDS:
         yield from _record(getattr(mnemic, name))
@@ -198,7 +198,10 @@ def _function(name: str, function: Callable[..., Any], documented: Callable[...,
     only = [p.kind is p.KEYWORD_ONLY for p in signature.parameters.values() if p.name != "self"]
     if True in only:
         shown.insert(only.index(True), "*")
-    head, end = f"{'async ' * is_async}{name}(", f") -> {str(signature.return_annotation).strip(chr(39))}"
+    head, end = (
+        f"{'async ' * is_async}{name}(",
+        f") -> {str(signature.return_annotation).replace('Self', 'MemoryEngine')}",
+    )
     lines = [head, *(f"    {part}," for part in shown), end] if len(shown) > 2 else [head + ", ".join(shown) + end]
     yield from ("", f"### {name}", "", "```text", *lines, "```", "")
     yield from _paragraphs(documented)
