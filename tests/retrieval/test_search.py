@@ -26,8 +26,9 @@ def store() -> InMemoryProvider:
 
 
 def _toward(one: Vector, other: Vector, share: float) -> Vector:
-    mixed = one * np.float32(1 - share) + other * np.float32(share)
-    return mixed / np.float32(np.linalg.norm(mixed))
+    mixed = one * (1 - share) + other * share
+    turned: Vector = (mixed / np.linalg.norm(mixed)).astype(np.float32)
+    return turned
 
 
 async def _keep(store: InMemoryProvider, entry: MemoryEntry, vector: Vector) -> None:

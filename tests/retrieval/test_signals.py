@@ -1,6 +1,7 @@
 """Signals keep their range and their direction."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def test_recency_halves_with_the_half_life_of_its_type(kind: MemoryType, hours: 
 
 @requirement("FR-015")
 @pytest.mark.parametrize("steady", [{"pinned": True}, {"classification": MemoryClassification.SYSTEM}])
-def test_what_is_pinned_or_of_the_system_does_not_fade(steady: dict[str, object]) -> None:
+def test_what_is_pinned_or_of_the_system_does_not_fade(steady: dict[str, Any]) -> None:
     assert recency_of(memory("k", **steady), at(10_000), Decay()) == 1.0
 
 
@@ -89,6 +90,6 @@ def test_the_seeds_decay_halves_in_69_hours_since_creation() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"age_from": "birth"}, {"floor": 1.5}, {"half_life_h": {MemoryType.ENTITY: 0.0}}])
-def test_an_impossible_decay_is_refused(wrong: dict[str, object]) -> None:
+def test_an_impossible_decay_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="decay"):
-        Decay(**wrong)  # type: ignore[arg-type] - wrong on purpose
+        Decay(**wrong)

@@ -37,7 +37,7 @@ def owner_heading(entry: MemoryEntry) -> str:
 
 def day_heading(entry: MemoryEntry) -> str:
     """Name day and session of the memories that follow."""
-    return f"{day_of(entry)}, session {_id(entry.session_id)}\n"
+    return f"{day_of(entry)}, {_id(entry.session_id)}\n"
 
 
 def line(number: int, shown: Shown) -> str:

@@ -66,7 +66,7 @@ class Ranking:
     """For how many of the best the turns before and after are looked up; 0 switches neighbours off."""
     k1: float = 1.2
     b: float = 0.6
-    lexical_weight: float = 0.7
+    lexical_weight: float = 0.6
     """Weight of the words where much of the question's word weight is found."""
     full_coverage: float = 0.2
     """The share of word weight from which on the words have their full weight."""
