@@ -40,7 +40,7 @@ def cli(tmp_path: Path) -> Cli:
     config = tmp_path / "config.yaml"
     config.write_text(CONFIG)
 
-    def run(*args: str | Path, input: str | None = None, db: str = "memory.db") -> Said:  # noqa: A002 (as CliRunner)
+    def run(*args: str | Path, input: str | None = None, db: str = "memory.db") -> Said:  # noqa: A002 - as CliRunner names it
         told = ["--db", str(tmp_path / db), "--config", str(config), *map(str, args)]
         result = CliRunner().invoke(app, told, input=input)
         if result.exception is not None and not isinstance(result.exception, SystemExit):

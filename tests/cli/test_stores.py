@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 DATA = Path(__file__).parent.parent / "data" / "importers"
 
 
-@requirement("ENG-012", "ENG-016", "D13", "D46")
+@requirement("ENG-016", "D46")
 def test_a_second_import_adds_nothing_and_bad_rows_make_it_partial(cli: Cli) -> None:
     first = cli("import", DATA / "plain.jsonl", "--json")
     again = cli("import", DATA / "plain.jsonl", "--json")
@@ -63,7 +63,7 @@ def test_the_zone_of_an_import_moves_times_that_name_none(cli: Cli) -> None:
     assert cli("import", DATA / "plain.jsonl", "--timezone", "Mars/Olympus").code == 2
 
 
-@requirement("ENG-012", "D50", "REL-011")
+@requirement("D50")
 def test_an_export_imported_into_an_empty_store_is_the_same_export(cli: Cli, tmp_path: Path) -> None:
     cli("import", DATA / "conversations.json")
     cli("store", "Tea is at four.", "--key", "tea", "--tag", "habit", "--metadata", '{"a": {"b": [1, null]}}')

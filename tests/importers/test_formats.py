@@ -41,7 +41,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-@requirement("ENG-012", "ENG-016", "D46")
+@requirement("ENG-016", "D46")
 @pytest.mark.parametrize("name", FIXTURES)
 def test_a_format_is_recognised_and_its_bad_rows_are_counted(name: str) -> None:
     format_, memories, set_aside = FIXTURES[name]
@@ -120,7 +120,7 @@ def test_a_daily_note_is_dated_by_its_name_and_equal_headings_get_a_number(tmp_p
     assert {draft.options["occurred_at"] for draft in drafts} == {datetime(2026, 5, 17, tzinfo=UTC)}
 
 
-@requirement("REL-010", "D45")
+@requirement("D45")
 def test_links_and_hidden_folders_below_a_folder_of_notes_are_not_followed(tmp_path: Path) -> None:
     secret = written(tmp_path, "outside/secret.md", "nothing to see")
     notes = written(tmp_path, "notes/a.md", "one").parent
@@ -204,7 +204,6 @@ def test_a_gzip_file_that_ends_in_the_middle_is_a_typed_error(tmp_path: Path) ->
         read(tmp_path)
 
 
-@requirement("REL-010")
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     packed = tmp_path / "rows.jsonl.gz"

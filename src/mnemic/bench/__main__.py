@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     script, folder, run = map(Path, arguments[1:])
     ours = scorer.score(kit.labels(folder), scorer.read_run(run)).overall
     command = [sys.executable, str(script), str(folder), str(run), "--json"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 (the caller's own script)
+    printed = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the caller's own script
     theirs = {name: value[0] for name, value in json.loads(printed.stdout)["overall"].items()}
     wrong = [name for name in sorted(ours.keys() | theirs.keys()) if not _equal(ours.get(name), theirs.get(name))]
     for name in wrong:

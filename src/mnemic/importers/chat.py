@@ -90,6 +90,6 @@ def _iso(time: str | None, *, month_first: bool) -> str | None:
     if match[8]:
         hour = hour % 12 + (12 if match[8] in "Pp" else 0)
     try:
-        return datetime(year + 2000 * (year < 100), month, day, hour, int(match[6]), int(match[7] or 0)).isoformat()  # noqa: DTZ001 (the zone comes with the options; years of two digits)
+        return datetime(year + 2000 * (year < 100), month, day, hour, int(match[6]), int(match[7] or 0)).isoformat()  # noqa: DTZ001 - the zone comes with the options
     except ValueError as error:
         raise InvalidInputError("the date of the line does not exist") from error

@@ -85,6 +85,6 @@ def _sessions(sample: str, talk: Mapping[str, Any]) -> Iterator[tuple[str, Row] 
 
 def _session_time(value: Any, zone: tzinfo) -> datetime | None:
     try:
-        return moment(datetime.strptime(value.strip(), _TIME).isoformat(), zone) if value else None  # noqa: DTZ007 (moment adds the zone)
+        return moment(datetime.strptime(value.strip(), _TIME).isoformat(), zone) if value else None  # noqa: DTZ007 - moment adds the zone
     except (ValueError, AttributeError):
         return moment(value, zone)
