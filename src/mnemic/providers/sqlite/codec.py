@@ -117,6 +117,13 @@ def checksum_of(address: Address, version: int, body: bytes) -> bytes:
     return hashlib.blake2b(place + body, digest_size=16).digest()
 
 
+def _is_sound(row: Row) -> bool:
+    try:
+        return checksum_of(row.address, row.version, row.body) == row.checksum
+    except (TypeError, AttributeError):  # damage can also change the type of a column
+        return False
+
+
 def row_of(entry: MemoryEntry, tenant: int, *, words: int) -> dict[str, Any]:
     """The columns of ``put_entry``."""
     body = body_of(entry)
@@ -164,7 +171,7 @@ def entry_of(row: Row) -> MemoryEntry:
     Raises:
         CorruptEntryError: The row differs from its checksum.
     """
-    if checksum_of(row.address, row.version, row.body) != row.checksum:
+    if not _is_sound(row):
         raise CorruptEntryError(f"the entry at {row.address} differs from its checksum; run `mnemic doctor`")
     fields = json.loads(row.body)
     for name in fields.keys() & _READERS.keys():

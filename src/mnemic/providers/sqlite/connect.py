@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from mnemic.errors import MnemicError, StorageFullError, StoreError, UnavailableError
+from mnemic.errors import InvalidInputError, MnemicError, StorageFullError, StoreError, UnavailableError
 from mnemic.types import DurabilityMode
 
 __all__ = ["Target", "busy_deadline_s", "connect", "meaning", "translated"]
@@ -20,6 +20,7 @@ __all__ = ["Target", "busy_deadline_s", "connect", "meaning", "translated"]
 busy_deadline_s = 10.0
 _SYNCHRONOUS = {DurabilityMode.POWER: "FULL", DurabilityMode.PROCESS: "NORMAL", DurabilityMode.MEMORY: "OFF"}
 _MODE = 0o600
+_DAMAGED = "is damaged; run `mnemic doctor`, or restore a backup"
 _MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[MnemicError], str], ...] = (
     ((apsw.FullError,), StorageFullError, "has no space left; free some and try again, reads go on"),
     (
@@ -27,7 +28,8 @@ _MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[MnemicError], str], ..
         StoreError,
         "is read-only; make file and folder writable for this user",
     ),
-    ((apsw.CorruptError,), StoreError, "is damaged; run `mnemic doctor`, or restore a backup"),
+    # The statements are ours and fixed: where one does not fit, the schema or a value in the file has changed.
+    ((apsw.CorruptError, apsw.SQLError, apsw.MismatchError, apsw.FormatError), StoreError, _DAMAGED),
     ((apsw.NotADBError,), StoreError, "is no SQLite file; give another path"),
     ((apsw.CantOpenError,), StoreError, "cannot be opened; check that the path is a file in a writable folder"),
     (
@@ -96,11 +98,15 @@ class _Patience:
 
 @contextlib.contextmanager
 def translated(target: Target) -> Iterator[None]:
-    """Turn the driver's errors into ours, once, at this border."""
+    """Turn the errors of driver and file into ours, once, at this border."""
     try:
         yield
     except apsw.Error as error:
         raise meaning(error, target) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInputError("a text holds a lone surrogate; remove it") from error
+    except (ValueError, TypeError, OverflowError) as error:  # a value that no version of ours has written
+        raise StoreError(f"{target.name!r} {_DAMAGED}") from error
     except OSError as error:
         raise StoreError(
             f"{target.name!r} cannot be opened ({error.strerror}); check the path and its folder"

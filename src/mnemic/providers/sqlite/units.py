@@ -52,10 +52,12 @@ def apply(db: apsw.Connection, unit: Unit, *, now: datetime) -> None:
 
 def add_edges(db: apsw.Connection, edges: tuple[Edge, ...]) -> int:
     """Draw edges; the number that is new."""
-    before = db.total_changes()
+    new = 0
     for edge in edges:
-        db.execute(SQL["add_edge"], (tenant_id(db, edge.tenant_id), edge.source, str(edge.kind), edge.target))
-    return db.total_changes() - before
+        tenant = tenant_id(db, edge.tenant_id)
+        db.execute(SQL["add_edge"], (tenant, edge.source, str(edge.kind), edge.target))
+        new += db.changes()
+    return new
 
 
 def record_of(tenant: str, kind: str, text: str) -> AuditRecord:

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import InvalidInputError, MnemicError, NotRunningError, OverloadedError
+from mnemic.errors import InvalidInputError, MnemicError, NotRunningError, OverloadedError, StoreError
 from mnemic.faults import crashpoint
 from mnemic.providers.sqlite.connect import Target, connect, meaning
 
@@ -124,16 +124,24 @@ class Writer:
             order.error = meaning(error, self._target) if isinstance(error, apsw.Error) else error
         except (ValueError, TypeError) as error:
             self._db.execute("ROLLBACK TO unit")
-            order.error = InvalidInputError(
-                f"a value cannot be kept ({type(error).__name__}); give plain text and JSON"
-            )
-            order.error.__cause__ = error
+            order.error = _refusal(error)
         self._db.execute("RELEASE unit")
 
     def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if self._checkpoints:
             self._checkpoints.note(pages)
         return apsw.SQLITE_OK
+
+
+def _refusal(error: ValueError | TypeError) -> MnemicError:
+    """Say whether the file or the caller brought a value that is none."""
+    refusal: MnemicError = InvalidInputError(
+        f"a value cannot be kept ({type(error).__name__}); give plain text and JSON"
+    )
+    if isinstance(error, UnicodeDecodeError):
+        refusal = StoreError("a text in the file is damaged; run `mnemic doctor`, or restore a backup")
+    refusal.__cause__ = error
+    return refusal
 
 
 class _Checkpoints:
