@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -188,6 +189,21 @@ def test_a_corrupt_store_is_one_line_without_a_traceback(tmp_path: Path) -> None
     assert said.returncode == 1
     assert said.stderr.startswith("error MNE-STO-001: ")
     assert "Traceback" not in said.stderr
+
+
+def test_what_nobody_foresaw_is_one_line_too_and_keeps_the_text_to_itself(tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text(
+        "from mnemic.cli import main, options\n"
+        "def broken(*args, **more): raise KeyError('the text of a memory')\n"
+        "options.open_engine = broken\n"
+        "main()\n"
+    )
+    command = [sys.executable, str(script), "list"]
+    env = {"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(command, capture_output=True, text=True, env=env, timeout=15, check=False)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert re.fullmatch(r"error MNE-GEN-001: KeyError at \S+broken\.py:2; please report this\n", said.stderr)
 
 
 def test_completion_offers_commands_and_options(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from mnemic.cli import admin, bench, data, demo, memory, output
 from mnemic.cli.options import Common, common
@@ -113,7 +114,8 @@ _bench.command("speed")(common(bench.run_speed))
 def main() -> None:
     """Run the command line; what nobody foresaw leaves as one line too."""
     sys.excepthook = _unforeseen
-    app(prog_name="mnemic")
+    # Calling the app itself would put Typer's own hook, which prints a traceback, in place of ours.
+    get_command(app)(prog_name="mnemic")
 
 
 def _unforeseen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
