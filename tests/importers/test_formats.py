@@ -105,7 +105,7 @@ def test_a_time_with_a_zone_keeps_it_whatever_the_caller_names() -> None:
 def test_a_section_of_a_note_stands_under_its_headings_with_the_notes_date_and_tags() -> None:
     drafts, _ = read(DATA / "notes")
     winter = next(draft for draft in drafts if draft.key == "markdown:boathouse.md#boathouse/winter")
-    assert winter.content.startswith("Boathouse > Winter\nDrain the pump")
+    assert winter.content.startswith("Boathouse / Winter\nDrain the pump")
     assert winter.content.endswith("valve: quarter turn to the left\n```")
     assert (winter.options["tags"], winter.options["occurred_at"]) == (
         ["boathouse", "winter"],

@@ -46,7 +46,7 @@ def _note(file: Path, name: str, options: ImportOptions) -> Iterator[Draft]:
         anchor = "/".join(re.sub(r"\W+", "-", heading.casefold()).strip("-") for heading in headings)
         seen[anchor] += 1
         place = f"{anchor}-{seen[anchor]}" if seen[anchor] > 1 else anchor
-        said = "\n".join(part for part in (" > ".join(headings), section) if part)
+        said = "\n".join(part for part in (" / ".join(headings), section) if part)
         yield Draft(key=key_of(NAME, f"{name}#{place}"), content=said, session=options.session, options=values)
 
 
