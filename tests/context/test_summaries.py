@@ -147,9 +147,10 @@ def test_a_short_summary_keeps_its_bound(max_tokens: int, text: str) -> None:
 
 @requirement("FR-005.2")
 def test_a_short_summary_is_made_of_central_sentences_in_their_order() -> None:
-    text = "Ada plans the boat trip. Somebody sneezed. The boat trip of Ada starts in May. Rain fell."
+    text = "Ada plans the boat trip. Somebody sneezed. The boat trip of Ada starts in autumn. Rain fell."
 
-    assert short_summary(text, _COUNTER, 17) == "Ada plans the boat trip. The boat trip of Ada starts in May."
+    expected = "Ada plans the boat trip. The boat trip of Ada starts in autumn."
+    assert short_summary(text, _COUNTER, _COUNTER.count(expected)) == expected
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
