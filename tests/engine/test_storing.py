@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import uuid
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,8 @@ from mnemic import (
     open_engine,
 )
 from mnemic.errors import ConflictError, InvalidInputError, LimitError
-from mnemic.testing import requirement
+from mnemic.providers.inmemory import InMemoryProvider
+from mnemic.testing import ManualClock, requirement
 from tests.engine.world import World, digest, entries, rows, running
 
 pytestmark = pytest.mark.store
@@ -55,9 +55,9 @@ async def test_storing_gives_key_times_owner_and_session(engine: MemoryEngine) -
 
 
 @requirement("REQ-010-007")
-async def test_a_missing_key_becomes_a_uuid_and_no_two_are_alike(tmp_path: Path) -> None:
-    settings = Settings.model_validate({"embedding": {"provider": "none"}, "durability": "process"})
-    async with open_engine(tmp_path / "m.db", settings=settings) as engine:
+async def test_a_missing_key_becomes_a_uuid_and_no_two_are_alike() -> None:
+    settings = Settings.model_validate({"embedding": {"provider": "none"}})
+    async with open_engine(memories=InMemoryProvider(clock=ManualClock()), settings=settings) as engine:
         results = [result for _ in range(10) for result in await engine.store_many([BatchItem(content="x")] * 1000)]
     keys = {result.entry.key for result in results if result.entry}
     assert len(keys) == 10_000

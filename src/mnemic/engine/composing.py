@@ -211,8 +211,8 @@ async def store_summary(
     payload = {"key": entry.key, "volk_id": who.volk_id, "classification": entry.classification.value, "version": 1}
     jobs = (embed_job(entry),) if shared.embedder is not None else ()
     event = caller.event(Topic.STORED, payload)
-    await caller.commit(Unit(entries=(entry,), edges=tuple(edges), audit=(record,), events=(event,), jobs=jobs))
-    shared.indexer.add(entry)
+    unit = Unit(entries=(entry,), edges=tuple(edges), audit=(record,), events=(event,), jobs=jobs)
+    await caller.commit(unit, owed=(entry,))
     return entry
 
 

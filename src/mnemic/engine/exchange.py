@@ -69,10 +69,9 @@ async def import_(caller: Caller, lines: Iterable[str]) -> int:
             audit=(record,),
             events=(event,),
             jobs=jobs,
-        )
+        ),
+        owed=owed,
     )
-    for entry in owed:
-        caller.shared.indexer.add(entry)
     return len(new_entries)
 
 

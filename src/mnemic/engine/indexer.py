@@ -79,7 +79,7 @@ class Indexer:
         self._timeout_s, self._shorten = timeout_s, shorten
         self._queue: dict[tuple[Address, int], _Owed] = {}
         self._under_way: dict[tuple[Address, int], _Owed] = {}
-        self._failures = 0
+        self._failures, self._look_again = 0, False
         self.failing: str | None = None
         """Why the embedder does not answer now, None while it does."""
         self.bind()
@@ -154,9 +154,11 @@ class Indexer:
     async def _idle(self) -> None:
         self._wake.clear()
         try:
-            async with asyncio.timeout(_BACKOFF_S[-1] if self.failing is None else _BACKOFF_S[0]):
+            soon = self._look_again or self.failing is not None
+            async with asyncio.timeout(_BACKOFF_S[0 if soon else -1]):
                 await self._wake.wait()
         except TimeoutError:
+            self._look_again = False
             await self.resume()
 
     def _take_batch(self) -> list[_Owed]:
@@ -222,6 +224,9 @@ class Indexer:
             if made:
                 summaries = await self._summaries([item.entry for item, _ in made])
                 await self._tiers.commit(Unit(vectors=writes, annotations=summaries, done=done))
+        except MnemicError as error:
+            _LOG.warning("%d vectors could not be kept (%s); their jobs wait", len(writes), error.code)
+            self._look_again = True
         finally:
             await self._release(batch)
 

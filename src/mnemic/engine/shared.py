@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mnemic.audit import Auditor
 from mnemic.config import Settings
@@ -35,6 +35,8 @@ from mnemic.types import Address, Identity, MemoryClassification, MemoryEntry, M
 
 __all__ = ["Caller", "Shared"]
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True, kw_only=True)
 class Shared:
@@ -59,6 +61,20 @@ class Shared:
     moving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a session ends, so that each entry's leaving is counted once (SES-003)."""
     pid: int = field(default_factory=os.getpid)
+    under_way: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Writes that go on although who asked for them may be gone."""
+
+    async def whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work to its end, also when the caller is cancelled (D11)."""
+        task = asyncio.create_task(work)
+        self.under_way.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at here, since who asked may be gone
 
     def check_running(self) -> None:
         """Refuse a call before start, after stop, from another event loop, or from a forked process."""
@@ -170,10 +186,15 @@ class Caller:
         await self.commit(Unit(audit=(record,), events=(event,)))
         return None
 
-    async def commit(self, unit: Unit) -> None:
-        """Keep a unit, then tell its events."""
+    async def commit(self, unit: Unit, *, owed: Sequence[MemoryEntry] = ()) -> None:
+        """Keep a unit, then tell its events and note which entries are owed a vector."""
+        await self.shared.whole(self._commit(unit, owed))
+
+    async def _commit(self, unit: Unit, owed: Sequence[MemoryEntry]) -> None:
         await self.shared.tiers.commit(unit)
         await self.announce(unit.events)
+        for entry in owed:
+            self.shared.indexer.add(entry)
 
     async def announce(self, events: tuple[SystemEvent, ...]) -> None:
         """Hand committed events to the bus; what is not acknowledged is told again at the next start."""

@@ -24,6 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 60.0
 _STOP_WITHIN_S = 4.0
+_AGAIN_AFTER_S = 0.5
 _LEFT_BEHIND_AFTER = timedelta(seconds=30)
 """An event that waits longer in the outbox was left by a process that ended."""
 
@@ -75,8 +76,10 @@ class Upkeep:
             return
         try:
             if self._shared.running:
-                await self._shared.indexer.settled(timeout_s=_STOP_WITHIN_S)
                 self._shared.running = False
+                if self._shared.under_way:
+                    await asyncio.wait(self._shared.under_way, timeout=_STOP_WITHIN_S / 2)
+                await self._shared.indexer.settled(timeout_s=_STOP_WITHIN_S / 2)
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -104,13 +107,13 @@ class Upkeep:
         return await sessions.sweep(self._system)
 
     async def _supervised(self, duty: Callable[[], Awaitable[None]]) -> None:
-        """Run a duty, again when it fails."""
-        while True:
+        """Run a duty, again when it fails, until the engine stops."""
+        while self._shared.running:
             try:
                 await duty()
             except Exception:  # noqa: BLE001 - the background supervisor's border: logged, and the duty goes on
                 _LOG.exception("background duty failed; it starts again")
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(_AGAIN_AFTER_S)
             else:
                 return
 
@@ -127,6 +130,7 @@ class Upkeep:
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             await self.sweep()
+            await self._tell_left_behind()
 
     async def _tell_left_behind(self) -> None:
         before = self._shared.clock.now() - _LEFT_BEHIND_AFTER

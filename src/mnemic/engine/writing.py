@@ -55,7 +55,7 @@ async def store(caller: Caller, draft: Draft) -> MemoryEntry:
         unit = _store_unit(caller, draft, entry, rule=decision.rule, body_hash=body_hash)
         crashpoint("store.before_commit")
         try:
-            await caller.commit(unit)
+            await caller.commit(unit, owed=_owed(entry))
         except ConflictError:
             continue  # another writer was first: look again at what stands there
         crashpoint("store.committed")
@@ -82,7 +82,7 @@ async def store_many(caller: Caller, items: Sequence[BatchItem]) -> list[BatchRe
             results[place] = BatchResult(error=error)
     if size > limits.request_bytes:
         raise LimitError(f"batch has {size} bytes, the limit is {limits.request_bytes}; send it in parts")
-    await _store_together(caller, drafts, results)
+    await caller.shared.whole(_store_together(caller, drafts, results))
     for place, draft in drafts.items():
         if results[place] is None:
             results[place] = await _alone(caller, draft)
@@ -105,11 +105,10 @@ async def update(caller: Caller, key: str, change: Change, *, expected_version: 
             await caller.allow(Action.RECLASSIFY, entry=before, classification=changes["classification"])
         entry = _next_version(caller, before, changes)
         try:
-            await caller.commit(_update_unit(caller, before, entry))
+            owed = _owed(entry) if entry.content != before.content else ()
+            await caller.commit(_update_unit(caller, before, entry), owed=owed)
         except ConflictError:
             continue
-        if entry.content != before.content:
-            caller.shared.indexer.add(entry)
         return entry
     raise ConflictError(f"{_TRIES} other writers were first at this key; try again")
 
@@ -294,12 +293,14 @@ def _update_unit(caller: Caller, before: MemoryEntry, entry: MemoryEntry) -> Uni
 
 async def _indexed(caller: Caller, draft: Draft, entry: MemoryEntry) -> MemoryEntry:
     shared = caller.shared
-    if entry.embedding is None and shared.embedder is not None:
-        shared.indexer.add(entry)
-        if draft.wait_indexed:
-            await shared.indexer.indexed(entry)
-            return replace(entry, embedding_model=shared.embedder.model_id)
+    if draft.wait_indexed and entry.embedding is None and shared.embedder is not None:
+        await shared.indexer.indexed(entry)
+        return replace(entry, embedding_model=shared.embedder.model_id)
     return replace(entry, embedding=None)
+
+
+def _owed(entry: MemoryEntry) -> tuple[MemoryEntry, ...]:
+    return (entry,) if entry.embedding is None else ()
 
 
 async def _store_together(caller: Caller, drafts: Mapping[int, Draft], results: list[BatchResult | None]) -> None:
@@ -321,8 +322,9 @@ async def _store_together(caller: Caller, drafts: Mapping[int, Draft], results: 
     for (place, unit), error in zip(units.items(), refused, strict=True):
         if error is None:
             await caller.announce(unit.events)
-            draft = replace(plain[place], wait_indexed=False)
-            results[place] = BatchResult(entry=await _indexed(caller, draft, unit.entries[0]))
+            for entry in _owed(unit.entries[0]):
+                caller.shared.indexer.add(entry)
+            results[place] = BatchResult(entry=replace(unit.entries[0], embedding=None))
         elif not isinstance(error, ConflictError):
             results[place] = BatchResult(error=_typed(error))
 
