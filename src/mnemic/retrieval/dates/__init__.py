@@ -1,0 +1,196 @@
+"""Which time does a text speak of? English expressions resolved against a moment and its zone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from mnemic.retrieval.dates.atoms import CUES
+from mnemic.retrieval.dates.calendar import FEASTS, SEASONS, Span
+from mnemic.retrieval.dates.fields import Found
+from mnemic.retrieval.dates.lexicon import CARDINALS, MODIFIERS, MONTHS, ORDINALS, PARTS, UNITS, WEEKDAYS, Reader
+from mnemic.retrieval.dates.phrases import expression
+
+__all__ = ["Interval", "Mention", "mentions", "window"]
+
+_PIECE = 2_000
+_ATTEMPTS = 4_000
+_SIGNAL = re.compile(
+    r"\d|\b(?:"
+    + "|".join(
+        sorted(
+            {
+                *(set(MONTHS) | set(WEEKDAYS) | set(UNITS) | set(PARTS) | set(SEASONS)),
+                *(name.split()[0] for name in FEASTS),
+                *"today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight o'clock oclock half".split(),
+                *"weekend quarter twenties thirties forties fifties sixties seventies eighties nineties".split(),
+                *"day coming decade nineteen twenty thousand cy".split(),
+            },
+            key=len,
+            reverse=True,
+        )
+    )
+    + r")\b",
+    re.I,
+)
+_STARTS = frozenset(
+    {*MONTHS, *WEEKDAYS, *UNITS, *PARTS, *SEASONS, *CARDINALS, *ORDINALS, *MODIFIERS, *CUES}
+    | {name.split()[0] for name in FEASTS}
+    | set("today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight half quarter q h w the at about".split())
+    | set("twenties thirties forties fifties sixties seventies eighties nineties within over more less prior up as end mid".split())
+    | set("middle start final cy ' = < >".split())
+)
+_AHEAD = re.compile(r"\b(?:will|shall|going to|plan(?:s|ned|ning)?|upcoming|schedule[ds]?|remind|let['’]s)\b|['’]ll\b", re.I)
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A stretch of time, aware, its end excluded; an open side is None."""
+
+    start: datetime | None
+    end: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A time expression in a text.
+
+    Attributes:
+        text: The expression as written.
+        begin: Its first character.
+        stop: The character behind it.
+        interval: The preferred reading.
+        grain: instant, minute, hour, day, week, month, season, quarter, year, decade or range.
+        readings: All readings, the preferred first.
+    """
+
+    text: str
+    begin: int
+    stop: int
+    interval: Interval
+    grain: str
+    readings: tuple[Interval, ...]
+
+
+def mentions(text: str, *, now: datetime, limit: int = 16) -> list[Mention]:
+    """Find the time expressions of a text, in its order.
+
+    Args:
+        text: Any text; what it says of impossible times is left out.
+        now: The moment that "today" means, aware; its zone is the text's.
+        limit: The most expressions to return.
+
+    Returns:
+        The expressions. The end of a range is where its last part begins, as in "from 3 to 5".
+    """
+    return [found[0] for found in _found(text, now, limit)]
+
+
+def window(query: str, *, now: datetime) -> Interval | None:
+    """Return the one time window that a question asks about, or None where it names no date.
+
+    The last day or month of a range counts in, and "two months ago" is as wide as its unit. Of several expressions the
+    narrowest wins.
+    """
+    wide = [interval for mention, interval, dated in _found(query, now, 16) if dated and mention.grain != "instant" or mention.text[-3:] == "ago"]
+    return min(wide, key=_length) if wide else None
+
+
+def _length(interval: Interval) -> timedelta:
+    return interval.end - interval.start if interval.start and interval.end else timedelta.max
+
+
+def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval, bool]]:
+    ahead = _AHEAD.search(text[:_PIECE]) is not None
+    result: list[tuple[Mention, Interval, bool]] = []
+    for begin, reader, found, first, stop in _expressions(text, now):
+        start, end = reader.tokens[first].begin, reader.tokens[stop - 1].stop
+        intervals = _aware(found, found.spans, now)
+        if not intervals:
+            continue
+        preferred = _preferred(intervals, now, found.grain, ahead=ahead)
+        wide = _aware(found, found.wide or found.spans, now) or intervals
+        mention = Mention(reader.text[start:end], begin + start, begin + end, preferred, found.grain, _ordered(preferred, intervals))
+        result.append((mention, _preferred(wide, now, found.grain, ahead=ahead), found.dated))
+        if len(result) >= limit:
+            break
+    return result
+
+
+def _expressions(text: str, now: datetime) -> Iterator[tuple[int, Reader, Found, int, int]]:
+    local, left = now.replace(tzinfo=None, fold=0), _ATTEMPTS
+    for begin, piece in _pieces(text):
+        reader, at = Reader(piece, local), 0
+        while at < len(reader.tokens) and left:
+            word = reader.word(at)
+            if word not in _STARTS and not word.isdecimal():
+                at += 1
+                continue
+            left -= 1
+            hit = _try(reader, at)
+            if hit and hit[0].spans:
+                yield begin, reader, hit[0], at, hit[1]
+            at = hit[1] if hit else at + 1
+
+
+def _try(reader: Reader, at: int) -> tuple[Found, int] | None:
+    try:
+        return expression(reader, at)
+    except (ValueError, OverflowError):  # beyond the calendar's first and last year
+        return None
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a text where a space is near, and leave out what has no word of time."""
+    begin = 0
+    while begin < len(text):
+        stop = begin + _PIECE
+        if stop < len(text):
+            space = text.rfind(" ", begin + _PIECE // 2, stop)
+            stop = space if space > 0 else stop
+        piece = text[begin:stop]
+        if _SIGNAL.search(piece):
+            yield begin, piece
+        begin = stop
+
+
+def _aware(found: Found, spans: tuple[Span, ...], now: datetime) -> list[Interval]:
+    zone = found.zone or now.tzinfo or UTC
+    clocked = found.grain in {"instant", "minute", "hour"}
+    result = []
+    for start, end in spans:
+        try:
+            interval = Interval(_local(start, zone), _local(end, zone))
+        except (ValueError, OverflowError):
+            continue
+        if not (clocked and start and interval.start and interval.start.replace(tzinfo=None) != start):
+            result.append(interval)
+    return list(dict.fromkeys(result))
+
+
+def _local(moment: datetime | None, zone: tzinfo) -> datetime | None:
+    """Put a local time into its zone; one that a change of clocks leaves out moves behind the change."""
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
+
+
+def _preferred(intervals: list[Interval], now: datetime, grain: str, *, ahead: bool) -> Interval:
+    """Choose the reading by the text's direction: the last that has begun (a day: ended), or the first still to come."""
+    if ahead:
+        coming = [one for one in intervals if one.end is None or one.end > now]
+        return coming[0] if coming else intervals[0]
+    past = [one for one in intervals if one.start is None or one.start <= now]
+    if grain == "day":
+        past = [one for one in past if one.end is None or one.end <= now] or past
+    if not past:
+        return intervals[0]
+    latest = max(one.start or one.end or now for one in past)
+    return next(one for one in past if (one.start or one.end or now) == latest)
+
+
+def _ordered(preferred: Interval, intervals: list[Interval]) -> tuple[Interval, ...]:
+    return (preferred, *(one for one in intervals if one != preferred))
