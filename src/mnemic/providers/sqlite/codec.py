@@ -41,7 +41,7 @@ class Row(NamedTuple):
     model: str | None
     access_count: int
     last_accessed_at: int
-    body: bytes
+    body: Any
     checksum: bytes
 
     @property
