@@ -8,9 +8,10 @@ from mnemic.ports import IMemoryProvider, MemoryFilter
 from mnemic.ports.matching import matches
 from mnemic.types import Address, MemoryEntry, MemoryScope
 
-__all__ = ["Turns", "merged", "turns_around"]
+__all__ = ["Pair", "Turns", "merged", "turns_around"]
 
 Place = tuple[object, ...]
+Pair = tuple[MemoryEntry | None, MemoryEntry | None]
 
 
 def _place(entry: MemoryEntry, turn: int) -> Place:
@@ -30,12 +31,12 @@ class Turns:
             if entry.turn is not None:
                 self._by_place.setdefault(_place(entry, entry.turn), entry)
 
-    def around(self, entry: MemoryEntry) -> tuple[MemoryEntry | None, MemoryEntry | None]:
+    def around(self, entry: MemoryEntry) -> Pair:
         """The turn before and the turn after, where they are known."""
         if entry.turn is None:
             return None, None
-        before, after = (self._by_place.get(_place(entry, entry.turn + step)) for step in (-1, 1))
-        return before, after
+        known = self._by_place.get
+        return known(_place(entry, entry.turn - 1)), known(_place(entry, entry.turn + 1))
 
 
 async def turns_around(

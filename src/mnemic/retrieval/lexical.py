@@ -23,9 +23,9 @@ _KEPT_BAGS = 4096
 _KEPT_CHARS = 4096  # longer texts are counted anew each time, so that the kept ones stay small
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bag:
-    """The words of a text without their order."""
+    """The words of a text without their order; a bag is equal to itself alone."""
 
     counts: Mapping[str, int]
     length: int
@@ -61,6 +61,7 @@ class Words:
         self._wanted = tuple(dict.fromkeys(wanted))
         self._ranking = ranking
         self._mean = max(1.0, stats.average_length)
+        self._rows: dict[Bag, list[int]] = {}
         self._weights = np.array([_rarity(stats.rows, stats.rows_with.get(term, 0)) for term in self._wanted])
 
     @property
@@ -83,8 +84,12 @@ class Words:
         return self._score(frequencies, np.array([float(bag.length) for bag in bags]) + share * near_lengths)
 
     def _frequencies(self, bags: Sequence[Bag]) -> Floats:
-        rows = [[bag.counts.get(term, 0) for term in self._wanted] for bag in bags]
+        rows = [self._rows.get(bag) or self._count(bag) for bag in bags]
         return np.array(rows, dtype=np.float64).reshape(len(bags), len(self._wanted))
+
+    def _count(self, bag: Bag) -> list[int]:
+        row = self._rows[bag] = [bag.counts.get(term, 0) for term in self._wanted]
+        return row
 
     def _score(self, frequencies: Floats, lengths: Floats) -> Floats:
         k1, b = self._ranking.k1, self._ranking.b

@@ -58,7 +58,11 @@ def base(parts: Parts) -> Any:
 
 
 def _composite(parts: Parts, ranking: Ranking) -> Any:
-    return 0.5 * np.maximum(0.0, parts["cosine"]) + 0.3 * parts["fading"] + 0.2 * parts["importance"]
+    return (
+        0.5 * np.maximum(0.0, np.nan_to_num(parts.get("cosine", 0.0)))
+        + 0.3 * parts["fading"]
+        + 0.2 * parts["importance"]
+    )
 
 
 def _fusion(parts: Parts, ranking: Ranking) -> Any:

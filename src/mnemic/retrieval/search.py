@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from mnemic.ports import Embedder, IMemoryProvider, MemoryFilter
-from mnemic.retrieval.candidates import Turns, merged, turns_around
+from mnemic.retrieval.candidates import Pair, Turns, merged, turns_around
 from mnemic.retrieval.lexical import Bags, Floats, Words, holds
 from mnemic.retrieval.profiles import base, check_profile, formula
 from mnemic.retrieval.query import FRAME_QUESTIONS, frame_of, literals, project, ranking_query
@@ -54,12 +54,18 @@ class _Pool:
     """Candidates in a fixed order with what the channels say; a cosine that is not known is NaN."""
 
     entries: list[MemoryEntry]
+    addresses: list[Address]
     channels: dict[Address, list[str]]
     turns: Turns
     cosines: dict[Address, float] = field(default_factory=dict)
 
     def cosine(self) -> Floats:
-        return np.array([self.cosines.get(entry.address, np.nan) for entry in self.entries], dtype=np.float64)
+        return np.array([self.cosines.get(address, np.nan) for address in self.addresses], dtype=np.float64)
+
+    def add_turns(self, entries: Sequence[MemoryEntry]) -> None:
+        self.entries += entries
+        self.addresses += [entry.address for entry in entries]
+        self.channels |= {address: ["turns"] for address in self.addresses[-len(entries) :] if entries}
 
 
 class Retriever:
@@ -132,8 +138,8 @@ class Retriever:
         for name, hits in found.items():
             for hit in hits:
                 channels.setdefault(hit.address, []).append(name)
-        entries = list(merged(*found.values()).values())
-        return _Pool(entries, channels, Turns(entries))
+        entries = merged(*found.values())
+        return _Pool(list(entries.values()), list(entries), channels, Turns(entries.values()))
 
     async def _compare(
         self, request: SearchRequest, pool: _Pool, vector: Vector | None, entries: Sequence[MemoryEntry]
@@ -144,8 +150,10 @@ class Retriever:
         current = entries
         if request.where.as_of is not None:
             heads = await self._provider.heads(request.scope, [entry.address for entry in entries])
-            current = [e for e in entries if e.address in heads and heads[e.address].version == e.version]
-            await self._embed_anew(request, pool, vector, [e for e in entries if e not in current])
+            newest = {address: head.version for address, head in heads.items()}
+            current = [entry for entry in entries if newest.get(entry.address) == entry.version]
+            old = [entry for entry in entries if newest.get(entry.address) != entry.version]
+            await self._embed_anew(request, pool, vector, old)
         addresses = [entry.address for entry in current]
         model_id = request.model_id or ""
         pool.cosines |= await self._provider.similarities(request.scope, vector, addresses, model_id=model_id)
@@ -171,11 +179,10 @@ class Retriever:
         new = await turns_around(self._provider, request.scope, where, best, pool.turns)
         pool.turns.add(new)
         if request.mode is SearchMode.HYBRID:
-            known = {entry.address for entry in pool.entries}
+            known = set(pool.addresses)
             new = [entry for entry in new if entry.address not in known]
             await self._compare(request, pool, vector, new)
-            pool.entries += new
-            pool.channels |= {entry.address: ["turns"] for entry in new}
+            pool.add_turns(new)
 
     def _own_base(self, request: SearchRequest, pool: _Pool, words: Words | None) -> Floats:
         bags = [self._bags.of(entry) for entry in pool.entries]
@@ -217,7 +224,7 @@ class Retriever:
                 pool.entries[place],
                 score=float(scores[place]),
                 score_parts={name: float(part[place]) for name, part in parts.items() if not np.isnan(part[place])},
-                channels=pool.channels[pool.entries[place].address],
+                channels=pool.channels[pool.addresses[place]],
                 rank=rank,
             )
             for rank, place in enumerate(order[: request.limit], start=1)
@@ -242,7 +249,8 @@ class Retriever:
 
     def _parts(self, request: SearchRequest, pool: _Pool, words: Words | None, text: str) -> dict[str, Floats]:
         bags = [self._bags.of(entry) for entry in pool.entries]
-        around = [[self._bags.of(near) for near in pool.turns.around(entry) if near] for entry in pool.entries]
+        pairs = [pool.turns.around(entry) for entry in pool.entries]
+        around = [[self._bags.of(near) for near in pair if near] for pair in pairs]
         raw = words.with_neighbours(bags, around) if words else np.zeros(len(bags))
         parts = self._mixture(request, pool, words, raw)
         parts["own"] = words.own(bags) / words.highest if words else np.zeros(len(bags))
@@ -250,18 +258,11 @@ class Retriever:
         if wanted:
             parts["literal"] = np.array([holds(entry, wanted) for entry in pool.entries])
             parts["literal_weight"] += self._ranking.literal
-        parts |= self._turn_parts(pool, base(parts))
+        parts |= _turn_parts(pool, pairs, base(parts))
         parts |= self._entry_parts(request, pool, text)
         calibrated = [0.0 if np.isnan(cosine) else calibrate(cosine, request.model_id) for cosine in parts["cosine"]]
         parts["similarity"] = np.maximum(np.array(calibrated), parts["own"])
         return parts
-
-    def _turn_parts(self, pool: _Pool, scores: Floats) -> dict[str, Floats]:
-        known = {entry.address: float(score) for entry, score in zip(pool.entries, scores, strict=True)}
-        pairs = [pool.turns.around(entry) for entry in pool.entries]
-        before = [known.get(earlier.address, 0.0) if earlier else 0.0 for earlier, _ in pairs]
-        after = [known.get(later.address, 0.0) if later else 0.0 for _, later in pairs]
-        return {"previous": np.array(before), "next": np.array(after)}
 
     def _entry_parts(self, request: SearchRequest, pool: _Pool, text: str) -> dict[str, Floats]:
         ranking, entries = self._ranking, pool.entries
@@ -279,6 +280,14 @@ class Retriever:
             "explicit": [float(e.pinned or e.key in request.explicit) for e in entries],
         }
         return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}
+
+
+def _turn_parts(pool: _Pool, pairs: Sequence[Pair], scores: Floats) -> dict[str, Floats]:
+    """The scores of the turns around each entry; what is no candidate counts 0."""
+    known = dict(zip(map(id, pool.entries), scores.tolist(), strict=True))
+    before = [known.get(id(earlier), 0.0) for earlier, _ in pairs]
+    after = [known.get(id(later), 0.0) for _, later in pairs]
+    return {"previous": np.array(before), "next": np.array(after)}
 
 
 def _sureness(cosine: Floats, model_id: str | None) -> float:
