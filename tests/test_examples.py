@@ -45,7 +45,8 @@ def test_a_folder_of_notes_answers_and_is_taken_in_once(tmp_path: Path) -> None:
     )
     count, best, *_ = _run("ask_notes.py", "notes", "Which sail needs mending?", folder=tmp_path)
     assert count == "2 sections added, 0 updated, 0 unchanged"
-    assert "boat.md: Boat > Sails" in best
+    assert "boat.md: " in best
+    assert "Sails" in best
     assert _run("ask_notes.py", "notes", "oil", folder=tmp_path)[0] == "0 sections added, 0 updated, 2 unchanged"
 
 
