@@ -217,8 +217,9 @@ class Caller:
         self, action: str, topic: str, payload: Mapping[str, Any], *, result: str = "success", resource: str = ""
     ) -> None:
         """Leave the audit row of a read off the hot path, and tell its event straight to the bus (EVT-002)."""
+        detail = {name: value for name, value in payload.items() if name != "key"}  # a row has no key text (AUD-001)
         record = self.shared.auditor.record(
-            self.who, action, resource=resource, result=result, kind="read", detail=payload
+            self.who, action, resource=resource, result=result, kind="read", detail=detail
         )
         self.shared.notes.audit(record)
         if self.shared.settings.audit.reads == "sync":
