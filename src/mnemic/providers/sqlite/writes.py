@@ -86,16 +86,16 @@ def bury(db: apsw.Connection, deletion: Deletion) -> bool:
     tenant = tenant_id(db, address.tenant_id)
     old = standing(db, tenant, address)
     at = to_us(deletion.at)
+    if old is not None and deletion.version <= old.version:
+        return False
     if old is None:
         place = (tenant, address.volk_id, address.user_id, address.key, address.uid)
         db.execute(SQL["bury_unseen"], (*place, deletion.version, at))
-        return True
-    if deletion.version <= old.version:
-        return False
-    if old.live:
-        _retire(db, tenant, old.id, old.entry(address), valid_to=deletion.at)
-        db.execute(SQL["unshare"], (tenant, address.uid))
-    db.execute(SQL["bury"], (deletion.version, at, old.id))
+    else:
+        if old.live:
+            _retire(db, tenant, old.id, old.entry(address), valid_to=deletion.at)
+        db.execute(SQL["bury"], (deletion.version, at, old.id))
+    db.execute(SQL["unshare"], (tenant, address.uid))
     return True
 
 
