@@ -144,6 +144,7 @@ def _read(caller: Caller, lines: Iterable[str]) -> tuple[list[MemoryEntry], list
     edges: list[Edge] = []
     deletions: list[Deletion] = []
     tenant = caller.who.tenant_id
+    uids: dict[str, str] = {}  # of the exporting tenant, to those of this one
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -153,7 +154,8 @@ def _read(caller: Caller, lines: Iterable[str]) -> tuple[list[MemoryEntry], list
                 case "mnemic-export":
                     _check_header(record)
                 case "entry":
-                    entries.append(_entry(caller, record))
+                    entries.append(entry := _entry(caller, record))
+                    uids[replace(entry.address, tenant_id=record.get("tenant_id", tenant)).uid] = entry.uid
                 case "edge":
                     edges.append(Edge(tenant, record["source"], EdgeKind(record["kind"]), record["target"]))
                 case "tombstone":
@@ -163,15 +165,14 @@ def _read(caller: Caller, lines: Iterable[str]) -> tuple[list[MemoryEntry], list
         except (KeyError, TypeError, ValueError) as error:
             what = type(error).__name__
             raise InvalidInputError(f"line {number}: a field is missing or malformed ({what}); export again") from None
-    _check_edges(edges, {entry.uid for entry in entries})
-    return entries, edges, deletions
+    return entries, [_translated(edge, uids) for edge in edges], deletions
 
 
-def _check_edges(edges: list[Edge], uids: set[str]) -> None:
-    """An edge to what the export does not hold could share or change another owner's memory."""
-    for edge in edges:
-        if edge.source not in uids or edge.target not in uids:
-            raise InvalidInputError(f"an edge {edge.kind.value} leads out of the export; export again")
+def _translated(edge: Edge, uids: Mapping[str, str]) -> Edge:
+    """The edge in this tenant; one to what the export does not hold could share another owner's memory."""
+    if edge.source not in uids or edge.target not in uids:
+        raise InvalidInputError(f"an edge {edge.kind.value} leads out of the export; export again")
+    return replace(edge, source=uids[edge.source], target=uids[edge.target])
 
 
 def _parsed(number: int, line: str) -> dict[str, Any]:
