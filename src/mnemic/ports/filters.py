@@ -116,7 +116,8 @@ def _all(parts: list[Condition | Junction]) -> Condition | Junction:
     return parts[0] if len(parts) == 1 else Junction("AND", tuple(parts))
 
 
-def _parse_member(name: str, value: object, depth: int) -> Condition | Junction:
+def _parse_member(name: object, value: object, depth: int) -> Condition | Junction:
+    name = _check_name(name)
     if name in {"AND", "OR"}:
         if not isinstance(value, list | tuple) or not value:
             raise InvalidInputError(f"where.{name} is {_shape(value)}; give a list of at least one mapping")
@@ -193,11 +194,7 @@ def _check_tree(part: Condition | Junction, *, depth: int) -> int:
 
 def _check_condition(condition: Condition) -> None:
     name, operator, value = condition.name, condition.operator, condition.value
-    if not str(name) or str(name).startswith("$") or len(str(name)) > _NAME_LIMIT:
-        raise InvalidInputError(
-            f"where has a name that is {_shape(name)}; give 1 to {_NAME_LIMIT} characters that do not begin with '$'"
-        )
-    _check_text("a name", name)
+    _check_name(name)
     if operator is Operator.EXISTS:
         fits = isinstance(value, bool)
     elif operator in _SEVERAL:
@@ -214,6 +211,15 @@ def _check_condition(condition: Condition) -> None:
     for member in value if isinstance(value, tuple) else (value,):
         if isinstance(member, str):
             _check_text(name, member)
+
+
+def _check_name(name: object) -> str:
+    if not isinstance(name, str) or not 1 <= len(name) <= _NAME_LIMIT or name.startswith("$"):
+        raise InvalidInputError(
+            f"where has a name that is {_shape(name)}; give 1 to {_NAME_LIMIT} characters that do not begin with '$'"
+        )
+    _check_text("a name", name)
+    return name
 
 
 def _is_scalar(value: object) -> bool:
