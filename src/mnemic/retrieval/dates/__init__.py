@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from mnemic.retrieval.dates.atoms import CUES
 from mnemic.retrieval.dates.calendar import FEASTS, SEASONS, Span
 from mnemic.retrieval.dates.fields import Found
+from mnemic.retrieval.dates.foreign import foreign_date
 from mnemic.retrieval.dates.lexicon import CARDINALS, MODIFIERS, MONTHS, ORDINALS, PARTS, UNITS, WEEKDAYS, Reader
 from mnemic.retrieval.dates.phrases import expression
 
@@ -17,6 +18,7 @@ __all__ = ["Interval", "Mention", "mentions", "window"]
 
 _PIECE = 2_000
 _ATTEMPTS = 4_000
+_FOREIGN = 500
 _SIGNAL = re.compile(
     r"\d|\b(?:"
     + "|".join(
@@ -26,7 +28,7 @@ _SIGNAL = re.compile(
                 *(name.split()[0] for name in FEASTS),
                 *"today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight o'clock oclock half".split(),
                 *"weekend quarter twenties thirties forties fifties sixties seventies eighties nineties".split(),
-                *"day coming decade nineteen twenty thousand cy".split(),
+                *"day past coming decade nineteen twenty thousand cy".split(),
             },
             key=len,
             reverse=True,
@@ -40,7 +42,7 @@ _STARTS = frozenset(
     | {name.split()[0] for name in FEASTS}
     | set("today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight half quarter q h w the at about".split())
     | set("twenties thirties forties fifties sixties seventies eighties nineties within over more less prior up as end mid".split())
-    | set("middle start final cy ' = < >".split())
+    | set("middle start final no cy ' = < >".split())
 )
 _AHEAD = re.compile(r"\b(?:will|shall|going to|plan(?:s|ned|ning)?|upcoming|schedule[ds]?|remind|let['’]s)\b|['’]ll\b", re.I)
 _SECOND = timedelta(seconds=1)
@@ -48,7 +50,7 @@ _SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A stretch of time, aware, its end excluded; an open side is None."""
+    """A stretch of time in UTC, its end excluded; an open side is None."""
 
     start: datetime | None
     end: datetime | None
@@ -95,7 +97,7 @@ def window(query: str, *, now: datetime) -> Interval | None:
     The last day or month of a range counts in, and "two months ago" is as wide as its unit. Of several expressions the
     narrowest wins.
     """
-    wide = [interval for mention, interval, dated in _found(query, now, 16) if dated and mention.grain != "instant" or mention.text[-3:] == "ago"]
+    wide = [interval for _, interval, dated in _found(query, now, 16) if dated]
     return min(wide, key=_length) if wide else None
 
 
@@ -111,8 +113,8 @@ def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval
         intervals = _aware(found, found.spans, now)
         if not intervals:
             continue
-        preferred = _preferred(intervals, now, found.grain, ahead=ahead)
-        wide = _aware(found, found.wide or found.spans, now) or intervals
+        preferred = _preferred(intervals[: found.main], now, found.grain, ahead=ahead)
+        wide = _aware(found, found.wide, now) or intervals[: found.main]
         mention = Mention(reader.text[start:end], begin + start, begin + end, preferred, found.grain, _ordered(preferred, intervals))
         result.append((mention, _preferred(wide, now, found.grain, ahead=ahead), found.dated))
         if len(result) >= limit:
@@ -121,7 +123,7 @@ def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval
 
 
 def _expressions(text: str, now: datetime) -> Iterator[tuple[int, Reader, Found, int, int]]:
-    local, left = now.replace(tzinfo=None, fold=0), _ATTEMPTS
+    local, left, foreign = now.replace(tzinfo=None, fold=0), _ATTEMPTS, _FOREIGN
     for begin, piece in _pieces(text):
         reader, at = Reader(piece, local), 0
         while at < len(reader.tokens) and left:
@@ -131,6 +133,8 @@ def _expressions(text: str, now: datetime) -> Iterator[tuple[int, Reader, Found,
                 continue
             left -= 1
             hit = _try(reader, at)
+            if hit is None and word.isdecimal() and foreign:
+                hit, foreign = foreign_date(reader, at), foreign - 1
             if hit and hit[0].spans:
                 yield begin, reader, hit[0], at, hit[1]
             at = hit[1] if hit else at + 1
@@ -161,21 +165,22 @@ def _aware(found: Found, spans: tuple[Span, ...], now: datetime) -> list[Interva
     zone = found.zone or now.tzinfo or UTC
     clocked = found.grain in {"instant", "minute", "hour"}
     result = []
-    for start, end in spans:
-        try:
-            interval = Interval(_local(start, zone), _local(end, zone))
-        except (ValueError, OverflowError):
-            continue
-        if not (clocked and start and interval.start and interval.start.replace(tzinfo=None) != start):
-            result.append(interval)
+    # A clock time that a change of clocks repeats has two readings; one that it leaves out has none.
+    for fold in (0, 1) if clocked else (0,):
+        for start, end in spans:
+            try:
+                interval = Interval(_utc(start, zone, fold), _utc(end, zone, fold))
+                kept = not clocked or (interval.start and interval.start.astimezone(zone).replace(tzinfo=None, fold=0) == start)
+            except (ValueError, OverflowError):
+                continue
+            if kept:
+                result.append(interval)
     return list(dict.fromkeys(result))
 
 
-def _local(moment: datetime | None, zone: tzinfo) -> datetime | None:
-    """Put a local time into its zone; one that a change of clocks leaves out moves behind the change."""
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
+def _utc(moment: datetime | None, zone: tzinfo, fold: int) -> datetime | None:
+    """Convert a local time; one that a change of clocks leaves out moves behind the change."""
+    return None if moment is None else moment.replace(tzinfo=zone, fold=fold).astimezone(UTC)
 
 
 def _preferred(intervals: list[Interval], now: datetime, grain: str, *, ahead: bool) -> Interval:
@@ -183,7 +188,7 @@ def _preferred(intervals: list[Interval], now: datetime, grain: str, *, ahead: b
     if ahead:
         coming = [one for one in intervals if one.end is None or one.end > now]
         return coming[0] if coming else intervals[0]
-    past = [one for one in intervals if one.start is None or one.start <= now]
+    past = [one for one in intervals if (one.start or one.end or now) <= now]
     if grain == "day":
         past = [one for one in past if one.end is None or one.end <= now] or past
     if not past:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 from mnemic.retrieval.dates.calendar import Closed, shift, unit_span
 from mnemic.retrieval.dates.clocks import Hit
-from mnemic.retrieval.dates.fields import Date, Fields, valid
+from mnemic.retrieval.dates.fields import Date, Fields, around, nearest, valid
 from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, RISKY, UNITS, WEEKDAYS, Reader, century
 
 __all__ = ["CUES", "DAY_ATOMS"]
@@ -19,17 +20,27 @@ CUES = frozenset(
 """Words behind which a bare year, month or numeric date is one."""
 
 _YMD = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_CJK = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})(?=\s?[日일])")
 _DMY = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)")
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
 _YM = re.compile(r"((?:1[5-9]|2[01])\d\d)[-/](\d{1,2})(?![-/.]?\d)")
+_MY = re.compile(r"(\d{1,2})/((?:19|20)\d\d)(?![-/.]?\d)")
 _MD = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?!\d)(?![-/.]\d{4})")
+_SEASON = timedelta(days=92)
+_RECURRING = frozenset({"a", "an", "every", "each", "any", "some"})
 _DAY_WORDS = {"today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "overmorrow": 2}
 
 
 def numeric(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read a date in figures; where day and month can be exchanged, both readings, the month first."""
+    if not reader.word(at).isdecimal():
+        return None
+    written = reader.match(_CJK, at)
+    if written:
+        year, month, day = (int(written[0][group]) for group in (1, 2, 3))
+        return _dated(((year, month, day),)), written[1]
     before = reader.word(at - 1)
-    if not reader.word(at).isdecimal() or (reader.glued(at) and (before in {".", ":", "/", "$", "€"} or before.isalpha())):
+    if reader.glued(at) and (before in {".", ":", "/", "$", "€"} or before.isalpha()):
         return None
     for pattern, order in ((_YMD, (1, 3, 4)), (_COMPACT, (1, 2, 3))):
         hit = reader.match(pattern, at)
@@ -50,6 +61,8 @@ def _day_month_year(reader: Reader, at: int) -> Hit:
     if hit is None:
         return None
     one, other, year = (int(hit[0][group]) for group in (1, 3, 4))
+    if hit[0][2] == ".":  # nobody writes the month first with dots
+        one, other = other, one
     if len(hit[0][4]) == 4:
         years = [year]
     else:
@@ -60,10 +73,11 @@ def _day_month_year(reader: Reader, at: int) -> Hit:
 
 
 def _year_month(reader: Reader, at: int) -> Hit:
-    hit = reader.match(_YM, at)
-    if hit is None or not 1 <= int(hit[0][2]) <= 12:
-        return None
-    return Fields(year=int(hit[0][1]), month=int(hit[0][2])), hit[1]
+    for pattern, year, month in ((_YM, 1, 2), (_MY, 2, 1)):
+        hit = reader.match(pattern, at)
+        if hit and 1 <= int(hit[0][month]) <= 12:
+            return Fields(year=int(hit[0][year]), month=int(hit[0][month])), hit[1]
+    return None
 
 
 def _day_month(reader: Reader, at: int, *, loose: bool) -> Hit:
@@ -73,11 +87,26 @@ def _day_month(reader: Reader, at: int, *, loose: bool) -> Hit:
     one, sign, other = int(hit[0][1]), hit[0][2], int(hit[0][3])
     padded = sign == "/" and (hit[0][1][0] == "0" or hit[0][3][0] == "0" or max(one, other) > 12)
     before = reader.word(at - 1)
-    cued = before in CUES or before in WEEKDAYS or before in {"(", "the"} or (loose and sign == "/")
+    cued = before in CUES or before in WEEKDAYS or before in {"(", "the"} or ((loose or reader.word(hit[1]) == "at") and sign == "/")
     if not (cued or padded) or (one, other) == (24, 7) or reader.word(hit[1]) in {"%", *UNITS}:
         return None
     said = _dated(((None, one, other), (None, other, one)))
+    if before in WEEKDAYS:
+        said = _on_weekday(reader, said, WEEKDAYS[before], strict=sign == "-")
+        if said.impossible and sign == "-":
+            return None
     return None if said.impossible and sign != "/" else (said, hit[1])
+
+
+def _on_weekday(reader: Reader, said: Fields, weekday: int, *, strict: bool) -> Fields:
+    """Keep the readings that fall on the weekday within three months; if none does, all of them or, if strict, none."""
+    kept = []
+    for option in said.dates:
+        days = nearest(around(reader.now, option[1], option[2]), reader.now.date(), None)
+        if any(day.weekday() == weekday and abs(day - reader.now.date()) < _SEASON for day in days):
+            kept.append(option)
+    options = tuple(kept) or (() if strict else said.dates)
+    return Fields(dates=options, impossible=not options)
 
 
 def month_date(reader: Reader, at: int, *, loose: bool) -> Hit:
@@ -111,7 +140,7 @@ def _month_fields(reader: Reader, at: int, pieces: dict[str, int], stop: int) ->
 def _piece(reader: Reader, at: int, have: dict[str, int]) -> tuple[str, int, int] | None:
     word = reader.word(at)
     if word in MONTHS and "month" not in have:
-        dot = reader.word(at + 1) == "." and reader.glued(at + 1) and len(word) <= 4
+        dot = reader.word(at + 1) == "." and reader.glued(at + 1) and word in RISKY - {"may", "march", "april", "june"}
         return "month", MONTHS[word], at + 1 + dot
     year = reader.year(at)
     if year and "year" not in have and (have or word.isdecimal()):
@@ -168,6 +197,8 @@ def weekday(reader: Reader, at: int, *, loose: bool) -> Hit:
     word = reader.word(step)
     if word not in WEEKDAYS:
         return None
+    if near is None and (reader.word(at - 1) in _RECURRING or (len(word) > 5 and word.endswith("s"))):
+        return Fields(impossible=True), step + 1
     day = _day_behind(reader, step + 1)
     if word in RISKY and not (near or day or loose or _surely_weekday(reader, step)):
         return None
@@ -190,10 +221,19 @@ def _day_behind(reader: Reader, at: int) -> tuple[int, int] | None:
 
 def _surely_weekday(reader: Reader, at: int) -> bool:
     after = reader.word(at + 1)
-    beside = reader.word(at - 1) in {"on", "by", "until", "since", "before", "after", "from"}
+    beside = reader.word(at - 1) in {"(", "on", "by", "until", "since", "before", "after", "from"}
     follows = after in {"at", "morning", "afternoon", "evening", "night"} or after in MONTHS or after.isdecimal()
     sign = after in {",", "."} and (reader.word(at + 2) in MONTHS or reader.word(at + 2).isdecimal())
     return beside or ((follows or sign) and reader.raw(at)[0].isupper()) or (follows and reader.word(at) not in {"sun", "sat"})
+
+
+def modified(reader: Reader, at: int, *, loose: bool) -> Hit:
+    """Read "last March", "this May", "next 5/12"."""
+    near, word = MODIFIERS.get(reader.word(at)), reader.word(at + 1)
+    if near is None or (near == "this" and word in {"may", "march"} and reader.raw(at + 1).islower()):
+        return None
+    hit = month_date(reader, at + 1, loose=True) or numeric(reader, at + 1, loose=True)
+    return (replace(hit[0], near=near), hit[1]) if hit and hit[0].year is None else None
 
 
 def day_of_month(reader: Reader, at: int, *, loose: bool) -> Hit:
@@ -209,7 +249,8 @@ def day_of_month(reader: Reader, at: int, *, loose: bool) -> Hit:
         return Fields(day=day[0]), stop + 1
     in_words = not reader.word(step).isdecimal()
     after = reader.word(stop)
-    ends = not after.isalpha() or after in CUES or after in {"and", "at", "i", "we", "he", "she", "they", "with", "is", "was"}
+    named = after != "of" or reader.word(stop + 1) in {"the", *MODIFIERS}
+    ends = (not after.isalpha() or after in CUES or after in {"and", "at", "i", "we", "he", "she", "they", "with", "is", "was"}) and named
     return (Fields(day=day[0]), stop) if loose or (ends and not in_words) else None
 
 
@@ -239,4 +280,4 @@ def _within(*spans: Closed, grain: str) -> Fields:
     return Fields(within=spans, grain=grain)
 
 
-DAY_ATOMS = (relative_day, numeric, month_date, weekday)
+DAY_ATOMS = (relative_day, modified, numeric, month_date, weekday)

@@ -21,7 +21,7 @@ _DIGITAL = re.compile(
 )
 _HOUR = re.compile(rf"(?P<h>\d{{1,2}})\s?{_HALF}", re.I)
 _HALF_WORD = re.compile(rf"{_HALF}", re.I)
-_OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d\d):?(\d\d)(?!\d)", re.I)
+_OFFSET = re.compile(r"(utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d\d))?(?!\d)", re.I)
 _NAMED = re.compile(r"\(?([A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+)+)\)?")
 _ABBREVIATIONS = {
     "z": 0, "utc": 0, "gmt": 0, "wet": 0, "cet": 1, "cest": 2, "eet": 2, "eest": 3,
@@ -54,7 +54,7 @@ def clock(reader: Reader, at: int, *, loose: bool) -> Hit:
         hit = clock(reader, at + 1, loose=loose)
         return hit or bare_hour(reader, at + 1)
     hit = _digital(reader, at) or _hour(reader, at) or _spoken(reader, at)
-    return _with_zone(reader, hit) if hit else None
+    return _with_zone(reader, at, hit) if hit else None
 
 
 def _said(options: tuple[Clock, ...], grain: str) -> Fields:
@@ -171,22 +171,27 @@ def bare_hour(reader: Reader, at: int) -> Hit:
     return _said(hours(hour[0]), "hour"), hour[1]
 
 
-def _with_zone(reader: Reader, hit: tuple[Fields, int]) -> Hit:
+def _with_zone(reader: Reader, at: int, hit: tuple[Fields, int]) -> Hit:
     said, stop = hit
-    zone = _zone(reader, stop)
+    # Elsewhere than in a time stamp, 16:30-17:00 is a range.
+    zone = _offset(reader, stop, stamp=said.clock_grain == "instant" or reader.word(at - 1) == "t") or _zone(reader, stop)
     if zone is None:
         return hit
     return replace(said, zone=zone[0], impossible=said.impossible or zone[0] is None), zone[1]
 
 
+def _offset(reader: Reader, at: int, *, stamp: bool) -> tuple[tzinfo | None, int] | None:
+    hit = reader.match(_OFFSET, at)
+    if hit is None or not (hit[0][1] or stamp):
+        return None
+    found, stop = hit
+    minutes = int(found[3]) * 60 + int(found[4] or 0)
+    known = minutes < 24 * 60 and int(found[4] or 0) < 60
+    return (timezone(timedelta(minutes=minutes if found[2] == "+" else -minutes)) if known else None), stop
+
+
 def _zone(reader: Reader, at: int) -> tuple[tzinfo | None, int] | None:
     """Read a zone behind a clock time; a zone that does not exist is given as None."""
-    offset = reader.match(_OFFSET, at)
-    if offset:
-        found, stop = offset
-        minutes = int(found[2]) * 60 + int(found[3])
-        known = minutes < 24 * 60 and int(found[3]) < 60
-        return (timezone(timedelta(minutes=minutes if found[1] == "+" else -minutes)) if known else None), stop
     named = reader.match(_NAMED, at)
     if named:
         return _iana(named[0][1]), named[1]

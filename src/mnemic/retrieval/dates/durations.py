@@ -57,7 +57,7 @@ def moved(moment: datetime, length: Length, sign: int) -> datetime:
 
 
 def _fine(length: Length) -> bool:
-    return any(unit in _FINE or count != int(count) for count, unit in length)
+    return any(unit in _FINE or (unit == "day" and count != int(count)) for count, unit in length)
 
 
 def offset(reader: Reader, at: int, read: Read) -> Hit:
@@ -69,12 +69,11 @@ def offset(reader: Reader, at: int, read: Read) -> Hit:
     size, stop = length
     word = reader.word(stop)
     if leading and word not in {"from", "after", "before"}:
-        spent = reader.word(stop - 1).endswith("'s") or (word == "'" and reader.word(stop + 1) == "s")
-        stop += 2 * (word == "'") if spent else 0
+        stop += word == "'"  # in two weeks' time
         stop += reader.word(stop) == "time"
         return _at_distance(reader, size, 1), stop
     if word in {"ago", "back", "earlier"}:
-        return _at_distance(reader, size, -1), stop + 1
+        return _at_distance(reader, size, -1), stop + 1 + (reader.word(stop + 1) == "today")
     if word in {"later", "hence"}:
         return _at_distance(reader, size, 1), stop + 1
     if word in {"from", "after", "before"}:
@@ -109,7 +108,9 @@ def _from_anchor(reader: Reader, size: Length, at: int, read: Read) -> Hit:
     moments = [moved(start, size, sign) for start, _ in found.spans if start]
     if found.grain in {"instant", "minute", "hour"} or _fine(size):
         spans = tuple((moment, moment + timedelta(seconds=1)) for moment in moments)
-        return Fields(within=spans, grain="instant"), anchor[1]
+        return Fields(within=spans, grain="instant", wide=spans), anchor[1]
+    if found.grain == size[-1][1] != "day":
+        return Fields(within=tuple(unit_span(moment, found.grain) for moment in moments), grain=found.grain), anchor[1]
     return Fields(within=tuple(unit_span(moment, "day") for moment in moments), grain="day"), anchor[1]
 
 
@@ -138,7 +139,7 @@ def stretch(reader: Reader, at: int) -> tuple[Found, int] | None:
 
 def _modifier_inside(reader: Reader, at: int) -> str:
     number = reader.number(at)
-    word = reader.word(number[1]) if number else ""
+    word = reader.word(number[1]) if number and reader.word(number[1] + 1).endswith("s") else ""
     return word if word in _BACK or word in _AHEAD else ""
 
 

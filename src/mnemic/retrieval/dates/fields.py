@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from mnemic.retrieval.dates.calendar import Closed, Span, day_span, edge_of, month_span, unit_span
 from mnemic.retrieval.dates.lexicon import PARTS
 
-__all__ = ["Clock", "Date", "Fields", "Found", "merge", "nearest", "resolve", "valid"]
+__all__ = ["Clock", "Date", "Fields", "Found", "around", "merge", "nearest", "resolve", "valid", "without_time"]
 
 Date = tuple[int | None, int, int]
 """Year if known, month, day."""
@@ -17,6 +17,8 @@ Clock = tuple[int, int, int]
 
 # A question about the evening means more than the four hours that the word stands for.
 _WIDE = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (19, 30)}
+_HALF_HOUR = timedelta(minutes=30)
+_YEAR = timedelta(days=366)
 _YEARS_AROUND = 9  # a leap day is at most eight years away
 
 
@@ -56,13 +58,14 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The readings of an expression, the earliest first; ``wide`` is what a question means by each of them."""
+    """The readings of an expression, the first ``main`` of them the likely ones; ``wide`` is what a question means."""
 
     spans: tuple[Span, ...]
     grain: str
     wide: tuple[Span, ...] = ()
     zone: tzinfo | None = None
     dated: bool = True
+    main: int | None = None
 
 
 def merge(first: Fields, second: Fields) -> Fields | None:
@@ -72,10 +75,14 @@ def merge(first: Fields, second: Fields) -> Fields | None:
     values = {}
     for field in fields(Fields):
         one, other = getattr(first, field.name), getattr(second, field.name)
-        if one and other and one != other and field.name != "impossible":
+        if not _empty(one) and not _empty(other) and one != other:
             return None
-        values[field.name] = other if one is None or one in {"", (), False} else one
+        values[field.name] = other if _empty(one) else one
     return Fields(**values)
+
+
+def _empty(value: object) -> bool:
+    return value is None or value is False or value in {"", ()}
 
 
 def _fits(inner: Fields, outer: Fields) -> bool:
@@ -135,11 +142,11 @@ def resolve(said: Fields, now: datetime) -> Found | None:
         days = tuple(dict.fromkeys(_days(said, now)))
         return _timed(said, days) if days else None
     if said.clock or said.part:
-        return None if said.dated else _timed(said, (now.date(),))
+        return None if said.dated or not said.clock else _timed(said, (now.date(),))
     spans, grain = _stretches(said, now)
     if said.edge and spans:
-        return Found(tuple(edge_of(span, grain, said.edge) for span in spans), "range", wide=spans)
-    return Found(spans, grain, wide=said.wide) if spans else None
+        return Found(tuple(edge_of(span, grain, said.edge) for span in spans), "range")
+    return Found(spans, grain, wide=said.wide, dated=grain != "instant" or bool(said.wide)) if spans else None
 
 
 def _timed(said: Fields, days: tuple[date, ...]) -> Found | None:
@@ -149,7 +156,8 @@ def _timed(said: Fields, days: tuple[date, ...]) -> Found | None:
         moments = [datetime.combine(day, time(*clock)) for day in days for clock in clocks]
         step = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}.get(said.clock_grain, timedelta(seconds=1))
         spans = tuple((moment, moment + step) for moment in moments)
-        return Found(spans, said.clock_grain, zone=said.zone, dated=dated) if spans else None
+        wide = spans if said.clock_grain == "hour" else tuple((one - _HALF_HOUR, one + _HALF_HOUR) for one in moments)
+        return Found(spans, said.clock_grain, wide, said.zone, dated) if spans else None
     if said.part:
         stretches, wide = (
             tuple((_hour(day, hours[0]), _hour(day, hours[1])) for day in days)
@@ -160,8 +168,17 @@ def _timed(said: Fields, days: tuple[date, ...]) -> Found | None:
         return Found(stretches, "range", wide=wide)
     if said.edge:
         spans = tuple(edge_of(day_span(day), "day", said.edge) for day in days)
-        return Found(spans, "range", wide=tuple(day_span(day) for day in days))
-    return Found(tuple(day_span(day) for day in days), "day", wide=said.wide)
+        return Found(spans, "range")
+    return Found(tuple(day_span(day) for day in days), "day", wide=said.wide, main=_main(said, days))
+
+
+def _main(said: Fields, days: tuple[date, ...]) -> int | None:
+    """Count the likely days: last week's of "last Friday", the month-first ones of 03/04."""
+    if said.weekday is not None and said.near == "last" and not said.within:
+        return 1
+    month, day = said.dates[0][1:] if len(said.dates) > 1 else (0, 0)
+    likely = sum((one.month, one.day) == (month, day) for one in days)
+    return min(likely, 1 if said.dates[0][0] else likely) or None if month else None
 
 
 def _in_part(clock: Clock, part: str | None) -> bool:
@@ -181,6 +198,11 @@ def _years(said: Fields) -> tuple[int, ...]:
     if said.year is not None:
         return (said.year,)
     return tuple(span[0].year for span in said.within) if said.grain == "year" else ()
+
+
+def around(now: datetime, month: int, day: int) -> Iterator[date]:
+    """Yield this day of the years around now that have it, in order."""
+    return _around(now, lambda year: _date(year, month, day))
 
 
 def _around(now: datetime, make: Callable[[int], date | None]) -> Iterator[date]:
@@ -214,7 +236,12 @@ def _dates(said: Fields, option: Date, now: datetime) -> Iterable[date]:
     year, month, day = option
     if year is not None:
         return [date(year, month, day)]
-    return _yearly(said, now, lambda any_year: _date(any_year, month, day))
+    days = _yearly(said, now, lambda any_year: _date(any_year, month, day))
+    if said.weekday is None:
+        return days
+    matching = (one for one in around(now, month, day) if one.weekday() == said.weekday)
+    near = [one for one in nearest(matching, now.date(), None) if abs(one - now.date()) < _YEAR]
+    return days if _years(said) or not near else near
 
 
 def _days_of_month(said: Fields, day: int, now: datetime) -> Iterable[date]:

@@ -24,7 +24,7 @@ WEEKDAYS = _numbered(
     "monday mon|tuesday tue tues|wednesday wed weds|thursday thu thur thurs|friday fri|saturday sat|sunday sun", 0
 )
 WEEKDAYS |= {f"{name}s": day for name, day in WEEKDAYS.items() if name.endswith("day")}
-RISKY = frozenset("may march mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept thur".split())
+RISKY = frozenset("may march april june mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept thur".split())
 """Words that name a month or a day only where something beside them says so."""
 CARDINALS = _numbered(
     "zero oh|one a an|two couple|three few|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -46,10 +46,10 @@ UNITS = {
         "hour": "hour hours hr hrs",
         "day": "day days",
         "week": "week weeks wk wks",
-        "fortnight": "fortnight fortnights fortnight's",
+        "fortnight": "fortnight fortnights",
         "month": "month months",
         "quarter": "quarter quarters",
-        "year": "year years yr yrs year's",
+        "year": "year years yr yrs",
         "decade": "decade decades",
         "century": "century centuries",
     }.items()
@@ -70,7 +70,7 @@ PARTS = {"morning": (8, 12), "afternoon": (12, 16), "evening": (16, 20), "night"
 
 
 class Token(NamedTuple):
-    """A word in lower case, a number or a sign, and where it stands in the text."""
+    """A word in lower case without its 's, a number or a sign, and where it stands in the text."""
 
     word: str
     begin: int
@@ -83,7 +83,8 @@ class Reader:
     def __init__(self, text: str, now: datetime) -> None:
         self.text, self.now = text, now
         self.tokens = [
-            Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _TOKEN.finditer(text)
+            Token(match[0].lower().replace("’", "'").removesuffix("'s"), match.start(), match.end())
+            for match in _TOKEN.finditer(text)
         ]
         self._begins = [token.begin for token in self.tokens]
 

@@ -34,6 +34,8 @@ def moment(reader: Reader, at: int, *, loose: bool = False, depth: int = 0) -> H
         What is said, and the token behind it; None where no time is named.
     """
     hit = _atom(reader, at, loose=loose, depth=depth)
+    if hit is None and reader.word(at) == "the":
+        hit = _atom(reader, at + 1, loose=loose, depth=depth)
     if hit is None:
         return _hour_before_part(reader, at)
     said, stop = hit
@@ -106,7 +108,7 @@ def _hour_before_part(reader: Reader, at: int) -> Hit:
 
 
 def _compound(reader: Reader, at: int, depth: int) -> Hit:
-    return _edge(reader, at, depth) or _part_of_unit(reader, at, depth) or _unit_around(reader, at, depth)
+    return _weekday_beside(reader, at, depth) or _edge(reader, at, depth) or _part_of_unit(reader, at, depth) or _unit_around(reader, at, depth)
 
 
 def _over(reader: Reader, at: int, words: tuple[str, ...]) -> int:
@@ -139,7 +141,7 @@ def _edge(reader: Reader, at: int, depth: int) -> Hit:
 
 def _rest(reader: Reader, said: Fields, edge: str) -> Fields:
     """Cut "later this month" at now; longer and other units are halved or cut in thirds."""
-    if said.grain == "month" and said.within:
+    if said.grain in {"week", "month"} and said.within:
         start, end = said.within[0]
         today = unit_span(reader.now, "day")[0]
         if start < today < end:
@@ -214,6 +216,25 @@ def _weekday_within(span: Closed, weekday: int, number: int) -> Closed | None:
         last = end - timedelta(days=1)
         day = last - timedelta(days=(last.weekday() - weekday) % 7)
     return (day, day + timedelta(days=1)) if start <= day < end else None
+
+
+def _weekday_beside(reader: Reader, at: int, depth: int) -> Hit:
+    """Read "the Monday after Easter"."""
+    step = at + (reader.word(at) == "the")
+    side = reader.word(step + 1)
+    if reader.word(step) not in WEEKDAYS or side not in {"after", "before", "following"}:
+        return None
+    anchor = moment(reader, step + 2, depth=depth + 1)
+    found = resolve(anchor[0], reader.now) if anchor else None
+    if anchor is None or found is None or found.grain != "day":
+        return None
+    sign = -1 if side == "before" else 1
+    weekday, spans = WEEKDAYS[reader.word(step)], []
+    for start, _ in found.spans:
+        if start:
+            apart = (sign * (weekday - start.weekday()) - 1) % 7 + 1
+            spans.append(unit_span(start + timedelta(days=sign * apart), "day"))
+    return Fields(within=tuple(spans), grain="day"), anchor[1]
 
 
 def _unit_around(reader: Reader, at: int, depth: int) -> Hit:

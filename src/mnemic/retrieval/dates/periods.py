@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, time
 
 from mnemic.retrieval.dates.atoms import CUES, day_of_month
@@ -11,6 +12,8 @@ from mnemic.retrieval.dates.fields import Fields, nearest
 from mnemic.retrieval.dates.lexicon import MODIFIERS, UNITS, Reader, century
 
 __all__ = ["PERIOD_ATOMS", "numbered"]
+
+_BEFORE_DECADE = frozenset({"the", "early", "mid", "late", "-"})
 
 
 def _within(*spans: Closed, grain: str) -> Fields:
@@ -22,6 +25,8 @@ def unit(reader: Reader, at: int, *, loose: bool) -> Hit:
     step = at + (reader.word(at) == "the")
     kind = UNITS.get(reader.word(step))
     side = (reader.word(step + 1), reader.word(step + 2))
+    if reader.word(step) == "weekend" and side in {("before", "last"), ("after", "next")}:
+        return _weekend(reader, -2 if side[0] == "before" else 2), step + 3
     if kind and side in {("before", "last"), ("after", "next")}:
         return _unit(reader, kind, -2 if side[0] == "before" else 2), step + 3
     sense = MODIFIERS.get(reader.word(step))
@@ -88,15 +93,20 @@ def decade(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read "the 1990s", "the '80s", "the nineties"."""
     step = at + (reader.word(at) == "'")
     word = reader.word(step)
-    if word.isdecimal() and reader.word(step + 1) == "s" and reader.glued(step + 1) and word.endswith("0"):
-        if len(word) == 4 and reader.year(step):
-            return _decade(int(word)), step + 2
-        behind = reader.word(at - 1) in {"the", "early", "mid", "late", "-"}
-        return (_decade(century(int(word), reader.now)), step + 2) if len(word) == 2 and behind else None
+    if word.endswith("0") and word.isdecimal() and reader.glued(step + 1) and reader.word(step + 1) == "'":
+        return _decade_in_figures(reader, at, word, step + 3) if reader.word(step + 2) == "s" else None
+    if word.endswith("0") and word.isdecimal() and reader.glued(step + 1) and reader.word(step + 1) == "s":
+        return _decade_in_figures(reader, at, word, step + 2)
     spoken = {"twenties": 2020, "thirties": 1930, "forties": 1940, "fifties": 1950, "sixties": 1960}
     spoken |= {"seventies": 1970, "eighties": 1980, "nineties": 1990}
-    behind = reader.word(at - 1) in {"the", "early", "mid", "late", "-"}
-    return (_decade(spoken[word]), at + 1) if word in spoken and behind and reader.word(at - 2) != "his" else None
+    return (_decade(spoken[word]), at + 1) if word in spoken and reader.word(at - 1) in _BEFORE_DECADE else None
+
+
+def _decade_in_figures(reader: Reader, at: int, word: str, stop: int) -> Hit:
+    if len(word) == 4:
+        return (_decade(int(word)), stop) if 1000 <= int(word) < 3000 else None
+    known = len(word) == 2 and reader.word(at - 1) in _BEFORE_DECADE
+    return (_decade(century(int(word), reader.now)), stop) if known else None
 
 
 def _decade(start: int) -> Fields:
@@ -110,7 +120,7 @@ def numbered(reader: Reader, at: int, *, loose: bool) -> Hit:
         step = found[1] + (reader.word(found[1]) == "-")
         hit = _quarter(reader, step)
         return (_of_year(hit[0], hit[1], (found[0],)), hit[2]) if hit else None
-    hit = _quarter(reader, at)
+    hit = None if reader.word(at) == "w" else _quarter(reader, at)
     if hit is None:
         return None
     kind, number, stop = hit
@@ -127,10 +137,10 @@ def numbered(reader: Reader, at: int, *, loose: bool) -> Hit:
 
 def _quarter(reader: Reader, at: int) -> tuple[str, int, int] | None:
     word, count = reader.word(at), reader.word(at + 1)
-    most = {"q": 4, "h": 2, "week": 53}.get(word, 0)
+    most = {"q": 4, "h": 2, "w": 53, "week": 53}.get(word, 0)
     if not count.isdecimal() or not 1 <= int(count[:4]) <= most or (word != "week" and not reader.glued(at + 1)):
         return None
-    return {"q": "quarter", "h": "half", "week": "week"}[word], int(count), at + 2
+    return {"q": "quarter", "h": "half", "w": "week", "week": "week"}[word], int(count), at + 2
 
 
 def _start(kind: str, number: int, year_: int) -> datetime:
@@ -201,7 +211,7 @@ def _feast(reader: Reader, stop: int, said: Fields) -> Hit:
     if said.feast and reader.word(step) == "weekend":
         years = (behind[0],) if behind else tuple(day.year for day in _feast_days(reader, said))
         return _within(*(_long_weekend(said.feast(one)) for one in years), grain="range"), step + 1
-    return said, stop
+    return (replace(said, year=behind[0]), step) if behind else (said, stop)
 
 
 def _feast_days(reader: Reader, said: Fields) -> tuple[date, ...]:

@@ -10,7 +10,7 @@ from mnemic.retrieval.dates.calendar import Span, unit_span
 from mnemic.retrieval.dates.clocks import Hit, hours
 from mnemic.retrieval.dates.durations import duration, lasting, moved, stretch
 from mnemic.retrieval.dates.fields import Fields, Found, merge, resolve, without_time
-from mnemic.retrieval.dates.lexicon import UNITS, Reader
+from mnemic.retrieval.dates.lexicon import MONTHS, UNITS, Reader
 from mnemic.retrieval.dates.moments import moment
 
 __all__ = ["Result", "expression"]
@@ -85,6 +85,9 @@ def _limited(reader: Reader, said: Fields, at: int) -> Result:
     found = resolve(joined, reader.now) if joined else None
     if found is None:
         return None
+    size = duration(reader, limit[1] + 1) if word == "from" and reader.word(limit[1]) == "for" else None
+    if size:
+        return Found(lasting(found.spans, size[0]), "range", zone=found.zone), size[1]
     days = [unit_span(start, "day") for start, _ in found.spans if start]
     starts = [start for start, _ in found.spans]
     if two or word in {"after", "from"}:
@@ -137,6 +140,8 @@ def _open(reader: Reader, at: int) -> Result:
 
 def _opening(reader: Reader, at: int) -> tuple[str, int]:
     words = (reader.word(at), reader.word(at + 1), reader.word(at + 2))
+    if words == ("no", "later", "than"):
+        return "until", at + 3
     if words[:2] in {("prior", "to"), ("up", "to")}:
         return "before", at + 2
     if words in {("as", "late", "as"), ("as", "early", "as")}:
@@ -151,7 +156,7 @@ def _opening(reader: Reader, at: int) -> tuple[str, int]:
 def _opened(word: str, said: Fields, found: Found, reader: Reader) -> Found:
     if word in _SINCE:
         return Found(tuple((start, None) for start, _ in found.spans), "range", zone=found.zone, dated=found.dated)
-    base = _whole(said, found, reader)
+    base = _whole(said, found, reader.now)
     if word in _AFTER or word == ">":
         coarse = base.grain not in {*_CLOCKED, "day"} and said.edge != "early"
         return Found(tuple((end if coarse else start, None) for start, end in base.spans), "range", zone=found.zone, dated=found.dated)
@@ -162,8 +167,8 @@ def _opened(word: str, said: Fields, found: Found, reader: Reader) -> Found:
     return Found(spans, "range", wide, found.zone, found.dated)
 
 
-def _whole(said: Fields, found: Found, reader: Reader) -> Found:
-    return (resolve(replace(said, edge=None), reader.now) or found) if said.edge else found
+def _whole(said: Fields, found: Found, now: datetime) -> Found:
+    return (resolve(replace(said, edge=None), now) or found) if said.edge else found
 
 
 def _compared(reader: Reader, at: int) -> Result:
@@ -204,15 +209,17 @@ def _sides(
     reader: Reader, at: int, outer: Fields, *, between: bool, bare: bool = False, plain: bool = False
 ) -> Result:
     for counted in (True, False):
-        if counted and plain and not _slashes(reader, at) and not reader.number(at):
+        if counted and plain and not reader.number(at):
             continue
-        first = _side(reader, at, counted=counted, loose=not plain or _slashes(reader, at))
+        first = _side(reader, at, counted=counted, loose=not plain or _paired(reader, at))
         if first is None or (bare and not (first[0].clock or first[0].number)):
             continue
         joint = reader.word(first[1])
         if joint not in _JOINTS and not (between and joint == "and"):
             continue
-        second = _side(reader, first[1] + 1, counted=counted, loose=True) or _side(
+        if plain and counted and not _rising(reader, at, first[1] + 1):
+            continue
+        second = _side(reader, first[1] + 1, counted=False, loose=True) or _side(
             reader, first[1] + 1, counted=True, loose=True
         )
         found = _pair(reader, outer, first[0], second[0], first[1] + 1) if second else None
@@ -221,8 +228,16 @@ def _sides(
     return None
 
 
-def _slashes(reader: Reader, at: int) -> bool:
-    return reader.word(at + 1) == "/" == reader.word(at + 5) and reader.word(at + 3) in _JOINTS
+def _rising(reader: Reader, first: int, second: int) -> bool:
+    """Tell a range from a score: 3-5 on Tuesday, but not 3-2."""
+    one, other = reader.number(first), reader.number(second)
+    return not one or not other or one[0] < other[0] or one[0] in {10, 11, 12}
+
+
+def _paired(reader: Reader, at: int) -> bool:
+    """Tell whether two months or two dates in figures stand together, so that each is one."""
+    months = reader.word(at) in MONTHS and reader.word(at + 2) in MONTHS and reader.word(at + 1) in _JOINTS
+    return months or (reader.word(at + 1) == "/" == reader.word(at + 5) and reader.word(at + 3) in _JOINTS)
 
 
 def _side(reader: Reader, at: int, *, counted: bool, loose: bool) -> Hit:
@@ -247,13 +262,15 @@ def _pair(reader: Reader, outer: Fields, first: Fields, second: Fields, at: int)
     times_first = second.number is not None or moment_is_clock(reader, at)
     if times_first and second.dated:
         first = merge(first, without_time(second)) or first
-    if first.number is None and second.number is None and bool(first.clock) != bool(second.clock) and second.clock and not second.dated:
+    if second.clock and not (first.clock or first.number or second.dated or first.grain == "instant"):
         return None
     sides = [merge(side, outer) for side in (first, second)]
     start, end = (_counted(side, sides) for side in sides)
     if start is None or end is None:
         return None
     start, end = _shared(start, end)
+    if start.day is not None and not end.daily:
+        return None
     return _between(reader, start, end)
 
 
@@ -285,7 +302,7 @@ def _counted(side: Fields | None, sides: Iterable[Fields | None]) -> Fields | No
 
 
 def _shared(start: Fields, end: Fields) -> tuple[Fields, Fields]:
-    if not end.dated:
+    if not end.dated and start.grain != "instant":
         end = merge(end, without_time(start)) or end
     elif end.day is not None and end.month is None and not end.within:
         month = start.month or next((month for _, month, _ in start.dates), None)
@@ -295,17 +312,19 @@ def _shared(start: Fields, end: Fields) -> tuple[Fields, Fields]:
         start = merge(start, Fields(year=year)) or start
     if start.day is not None and start.month is None and not start.within and end.month:
         start = replace(start, month=end.month)
+    if end.grain == "year" and end.within and start.dated:
+        start = merge(start, Fields(within=end.within, grain="year")) or start
     part = start.part or end.part
     return replace(start, part=part), replace(end, part=part)
 
 
-def _points(reader: Reader, said: Fields) -> tuple[list[Span], Found | None]:
+def _points(now: datetime, said: Fields) -> tuple[list[Span], Found | None]:
     """Return where a side of a range lies: "the end of May" is a point, its last."""
-    found = resolve(said, reader.now)
+    found = resolve(said, now)
     if found is None or not said.edge:
         return (list(found.spans) if found else []), found
     points: list[Span] = []
-    for start, end in _whole(said, found, reader).spans:
+    for start, end in _whole(said, found, now).spans:
         if start and end:
             middle = start + timedelta(days=(end - start).days // 2)
             points.append(({"early": start, "mid": middle}.get(said.edge, end), end))
@@ -313,11 +332,13 @@ def _points(reader: Reader, said: Fields) -> tuple[list[Span], Found | None]:
 
 
 def _between(reader: Reader, start: Fields, end: Fields) -> Found | None:
-    (starts, first), (ends, last) = _points(reader, start), _points(reader, end)
+    (starts, first), (ends, last) = _points(reader.now, start), _points(reader.now, end)
     if first is None or last is None:
         return None
     if last.grain == "instant" and first.grain not in _CLOCKED:
         ends = [(unit_span(reader.now, "day")[0], reader.now)]
+    if end.dated and not (end.within or end.near or end.year or any(year for year, _, _ in end.dates)):
+        ends = [point for begin, _ in starts if begin for point in _points(begin, end)[0]]
     pairs = _matched(starts, ends)
     if not pairs and last.grain in _CLOCKED:
         pairs = _matched(starts, [(one + timedelta(days=1), two and two + timedelta(days=1)) for one, two in ends if one])
