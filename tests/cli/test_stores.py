@@ -206,6 +206,55 @@ def test_what_nobody_foresaw_is_one_line_too_and_keeps_the_text_to_itself(tmp_pa
     assert re.fullmatch(r"error MNE-GEN-001: KeyError at \S+broken\.py:2; please report this\n", said.stderr)
 
 
+def test_a_reader_that_leaves_early_gets_no_complaint(tmp_path: Path) -> None:
+    for number in range(3):
+        _spawned(tmp_path, "store", "word " * 20_000, "--key", f"k{number}")
+    config = tmp_path / "config.yaml"
+    command = f"{sys.executable} -m mnemic --db {tmp_path}/m.db --config {config} export | head -c 10"
+    env = {"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env, timeout=15, check=False)
+    assert (len(said.stdout), said.stderr) == (10, "")
+
+
+def test_what_people_read_says_the_same_as_the_numbers(cli: Cli, tmp_path: Path) -> None:
+    assert cli("store", "One.", "--session", "s1", "--key", "one").code == 0
+    assert cli("session", "close", "s1").out == "1 memories left the working set\n"
+    assert cli("reindex").out == "0 vectors made\n"
+    assert cli("reindex", "--all", "--json").json() == {"reindexed": 1}
+    out = tmp_path / "export.ndjson"
+    assert f"lines written to {out}" in cli("export", "--out", out).err
+    assert cli("import", out, db="other.db").out == "1 versions added\n"
+    assert cli("delete", "one", "--json").json() == {"key": "one", "deleted": True}
+    assert cli("list").err == "no memories\n"
+
+
+def test_an_export_to_a_place_that_does_not_exist_is_a_typed_error(cli: Cli, tmp_path: Path) -> None:
+    said = cli("export", "--out", tmp_path / "nowhere" / "export.ndjson", "--json")
+    assert (said.code, said.problem()["code"]) == (2, "MNE-VAL-001")
+
+
+def test_an_export_of_one_session_holds_that_session_alone(cli: Cli) -> None:
+    cli("store", "One.", "--session", "s1")
+    cli("store", "Two.", "--session", "s2")
+    rows = [json.loads(line) for line in cli("export", "--in-session", "s1").out.splitlines()]
+    assert [row["content"] for row in rows if row["type"] == "entry"] == ["One."]
+
+
+def test_only_the_first_reasons_are_shown_to_people(cli: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{}\n" * 14)
+    said = cli("import", bad)
+    assert (said.code, said.err.count("line ")) == (6, 10)
+    assert "and 4 more" in said.err
+
+
+@pytest.mark.timeout(60)
+def test_the_demo_gives_its_answers_as_json_too(cli: Cli) -> None:
+    shown = cli("demo", "--json").json()
+    assert {item["kind"] for item in shown["items"]} >= {"fact", "date", "update", "as_of", "unanswerable"}
+    assert shown["context"]["tokens_used"] <= 300
+
+
 def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
     told = {"_MNEMIC_COMPLETE": "complete_bash", "COMP_WORDS": "mnemic se", "COMP_CWORD": "1"}
     said = _spawned(tmp_path, **told)

@@ -237,3 +237,60 @@ def test_a_source_id_that_is_too_long_for_a_key_gives_its_hash(tmp_path: Path) -
     drafts, _ = read(written(tmp_path, "rows.jsonl", rows))
     assert len({draft.key for draft in drafts}) == 2
     assert all(len(draft.key) < 64 for draft in drafts)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("note.md", "---\ntitle: [open\n---\ntext", "YAML"),
+        ("memories.jsonl", '{"tenant": "t", "text": "no id", "id": null}', "no id"),
+        ("memories.jsonl", '{"id": "a", "tenant": "t", "user": "u", "text": "x", "meta": {"scope": "?"}}', "scope"),
+        ("rows.jsonl", '["not an object"]', "object"),
+        ("talk.json", '[{"conversation": 7}]', "conversation"),
+        ("talk.json", '[{"conversation": {"session_1": ["hello"]}}]', "object"),
+        ("talk.json", '[{"conversation": {"session_1": [{"text": "hello"}]}}]', "dia_id"),
+        ("chats.json", '[{"mapping": 7}]', "mapping"),
+        ("chats.json", '[{"mapping": {"x": {"message": 7}}}]', "object"),
+        ("chat.txt", "no name at all", "name: text"),
+        ("chat.txt", "31.02.24, 21:05 - Mo: late", "exist"),
+    ],
+)
+def test_what_breaks_the_format_is_set_aside_with_its_reason(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    drafts, rejected = read(written(tmp_path, name, text))
+    assert (drafts, len(rejected)) == ([], 1)
+    assert reason in rejected[0].reason
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"), [("talk.json", "locomo"), ("chats.json", "chatgpt"), ("chat.txt", "chat")]
+)
+def test_a_file_that_is_none_of_its_kind_is_a_typed_error(tmp_path: Path, name: str, format_: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(InvalidInputError, match="UTF-8"):
+        read(path, format_=format_)
+
+
+def test_a_folder_without_memories_is_no_folder_of_the_kit(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"memories\.jsonl"):
+        read(tmp_path, format_="kit")
+
+
+def test_an_old_export_without_a_current_node_ends_at_its_last_leaf(tmp_path: Path) -> None:
+    said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello."]}}
+    tree = {"x": {"parent": None, "message": None, "children": ["y"]}, "y": {"parent": "x", "message": said}}
+    drafts, _ = read(written(tmp_path, "conversations.json", json.dumps([{"id": "c", "mapping": tree}])))
+    assert [(draft.key, draft.session) for draft in drafts] == [("chatgpt:y", "c")]
+
+
+def test_tags_of_a_note_may_be_one_line_with_hashes(tmp_path: Path) -> None:
+    drafts, _ = read(written(tmp_path, "note.md", "---\ntags: '#tea, #gate'\ndate: 2026-01-02\n---\nText."))
+    assert drafts[0].options["tags"] == ["tea", "gate"]
+
+
+def test_a_folder_with_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILES", 1)
+    for name in ("a.md", "b.md"):
+        written(tmp_path, name, "text")
+    with pytest.raises(LimitError, match="2 files"):
+        read(tmp_path)

@@ -18,7 +18,7 @@ from rich.text import Text
 from mnemic.cli import output
 from mnemic.cli.options import Common, run
 from mnemic.engine import MemoryEngine
-from mnemic.importers import ImportOptions, parse
+from mnemic.importers import ImportOptions, Parsed, parse
 from mnemic.importers.draft import moment
 from mnemic.importers.ingest import Tally, ingest
 from mnemic.types import ContextBlock, MemoryHit, MemoryHits
@@ -57,7 +57,8 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as scratch, as_file(_FOLDER / "conversation.jsonl") as file:
         chosen = told if told.db else dataclasses.replace(told, db=str(Path(scratch) / "demo.db"))
         began = time.perf_counter()
-        course = run(chosen, lambda memory: _course(memory, file, questions))
+        rows = parse(file, "kit", ImportOptions())
+        course = run(chosen, lambda memory: _course(memory, rows, questions))
     if told.json:
         _print_json(course)
         return
@@ -68,11 +69,10 @@ def demo(
     _print_end(course.answers, (course.asked - course.stored) / len(questions))
 
 
-async def _course(memory: MemoryEngine, file: Path, questions: list[Question]) -> _Course:
+async def _course(memory: MemoryEngine, rows: Parsed, questions: list[Question]) -> _Course:
     opened = time.perf_counter()
     with output.progress() as bar:
         task = bar.add_task("import", total=None)
-        rows = parse(file, "kit", ImportOptions())
         tally = await ingest(memory, rows, source="demo", on_progress=lambda t: bar.update(task, completed=t.total))
     stored = time.perf_counter()
     bound = memory.acting_as(tenant_id=_TENANT)

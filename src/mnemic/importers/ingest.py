@@ -18,7 +18,7 @@ from mnemic.errors import (
     OverloadedError,
 )
 from mnemic.importers.draft import Draft, Rejected
-from mnemic.ports import BatchItem, MemoryFilter
+from mnemic.ports import BatchItem, BatchResult, MemoryFilter
 from mnemic.types import MemoryScope, Origin
 
 BATCH = 256
@@ -118,21 +118,28 @@ async def _known(memory: MemoryEngine, drafts: list[Draft]) -> dict[str, str]:
 
 
 async def _write(memory: MemoryEngine, drafts: list[Draft], source: str, tally: Tally, known: dict[str, str]) -> None:
-    while drafts:
-        results = await memory.store_many([_item(draft, source) for draft in drafts])
-        again: list[Draft] = []
-        for draft, result in zip(drafts, results, strict=True):
-            if isinstance(result.error, OverloadedError):
-                again.append(draft)
-            elif result.error is not None:
-                tally.set_aside.append(Rejected(draft.key, _own_fault(result.error)))
-            elif draft.key in known:
-                tally.updated += 1
-            else:
-                tally.added += 1
-        if again:
-            await memory.flush()
-        drafts = again
+    results = await _stored(memory, [_item(draft, source) for draft in drafts])
+    for draft, result in zip(drafts, results, strict=True):
+        if result.error is not None:
+            tally.set_aside.append(Rejected(draft.key, _own_fault(result.error)))
+        elif draft.key in known:
+            tally.updated += 1
+        else:
+            tally.added += 1
+
+
+async def _stored(memory: MemoryEngine, items: list[BatchItem]) -> list[BatchResult]:
+    """Store a batch; one that is too much at once, of which nothing was taken, goes in halves."""
+    if not items:
+        return []
+    try:
+        return await memory.store_many(items)
+    except (OverloadedError, LimitError):
+        if len(items) == 1:
+            raise
+    await memory.flush()
+    half = len(items) // 2
+    return [*await _stored(memory, items[:half]), *await _stored(memory, items[half:])]
 
 
 def _own_fault(error: MnemicError) -> str:
