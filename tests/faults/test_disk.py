@@ -45,7 +45,7 @@ async def _fill(provider: SqliteProvider, kept: list[str]) -> None:
         kept.append(f"k{number}")
 
 
-@requirement("D47", "PRV-041", "PRV-052")
+@requirement("D47", "PRV-041")
 async def test_a_full_disk_is_a_typed_error_that_passes(limited: tuple[Limited, SqliteProvider], path: Path) -> None:
     disk, provider = limited
     await _store(provider, "before")
@@ -75,7 +75,7 @@ async def test_a_disk_without_limit_takes_what_the_full_one_refused(limited: tup
     assert await provider.count(TENANT) == 80
 
 
-@requirement("PRV-041", "PRV-052")
+@requirement("PRV-041")
 async def test_a_disk_that_cannot_be_written_is_said_to_be_read_only(path: Path) -> None:
     writable = SqliteProvider(path)
     await _store(writable, "k")
@@ -162,7 +162,7 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-@requirement("PRV-041", "PRV-052", "PRV-038")
+@requirement("PRV-041", "PRV-038")
 @pytest.mark.parametrize("damage", [_text, _garbage, _newer, _foreign, _folder])
 async def test_a_file_that_is_no_store_of_ours_is_refused_and_left_alone(
     path: Path, damage: Callable[[Path], None]
