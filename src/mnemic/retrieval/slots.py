@@ -1,0 +1,330 @@
+"""What does a sentence say about which attribute of whom? Rules, no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mnemic.retrieval.attributes import attribute_spans
+from mnemic.words import is_named, query_terms
+
+__all__ = ["SELF", "Certainty", "Slot", "Tense", "first_person", "slots_of", "someone_else"]
+
+SELF: Final = "self"
+"""The subject of what an unnamed writer says about themselves."""
+
+_LONGEST_TEXT: Final = 6000  # characters read of one text: rules on more would cost more than they find
+_LONGEST_CLAUSE: Final = 300
+_MOST_SLOTS: Final = 24
+
+
+class Certainty(StrEnum):
+    """How a statement is meant."""
+
+    ASSERTED = "asserted"
+    PLANNED = "planned"
+    HYPOTHETICAL = "hypothetical"
+    REPORTED = "reported"
+    NEGATED = "negated"
+
+
+class Tense(StrEnum):
+    """When a statement holds, seen from the time it was made."""
+
+    NOW = "now"
+    PAST = "past"
+    FUTURE = "future"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing said about one attribute of one subject.
+
+    ``attribute`` is the name of a family of wordings or the joined stems of the relation; ``cue`` is ``correction``,
+    ``change`` or ``none``.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    polarity: bool = True
+    certainty: Certainty = Certainty.ASSERTED
+    tense: Tense = Tense.NOW
+    cue: str = "none"
+
+
+_SPLIT = re.compile(
+    r"(?<=[^A-Z.][.!?])[\"')\]]?\s+(?=[^a-z\s])|(?<=[a-z0-9]{3}[.!?])\s+|\n+|;\s|,? \bbut\b|, (?:and |so )?now\b|,? and now\b"
+    r"|,? \band (?=i\b|my\b)| [-\u2013\u2014]{1,2} |\u2014",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"^[\W_]*(?:(?:by the way|btw|fyi|oh|well|so|ok(?:ay)?|hey|hi|anyway|also|and|guess what|just so you know|for the record"
+    r"|note|update|ps|quick (?:note|update)|actually|correction|scratch that|heads up|turns out)\b[\s,:.!-]*)+",
+    re.IGNORECASE,
+)
+
+
+def _any(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+_HYPOTHETICAL = _any(
+    "if|wish|imagin(?:e|ing)|wonder(?:s|ed|ing)?|suppos(?:e|ing)|would|could|might|maybe|perhaps|in theory|hypothetical(?:ly)?"
+    "|dream(?:s|ed|t|ing)? (?:of|about)|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?"
+)
+_PLANNED = _any(
+    "plan(?:s|ning|ned)? (?:to|on)|going to (?!work|school|bed|sleep|the)|gonna|will|won't|hop(?:e|es|ing) to|wants? to|intend(?:s|ing)?"
+    "|about to|looking (?:to|at)|(?:starting|from|by) (?:next|tomorrow)|next (?:week|month|year|spring|summer|autumn|fall|winter)"
+    "|someday|one day|eventually"
+)
+_WILL = re.compile(r"\w'll\b", re.IGNORECASE)
+_REPORTED = re.compile(
+    r"(?<!\bi )(?<!\bi've )\b(?:told|tells|said|says|claim(?:s|ed)?|mentions|reckons|thinks|believes|rumou?r|apparently"
+    r"|according to|i heard)\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:no longer|not|never|stopped|quit|gave up|given up|nor|neither|any ?more|no more)\b|n't\b", re.IGNORECASE
+)
+_PAST = _any(
+    "used to|formerly|previously|back then|in the past|once upon a time|in those days|at (?:the|that) time|years ago"
+    "|was|were|lived|worked|drove|had been|(?:my|our) (?:old|former|previous|ex|last)"
+)
+_STILL = _any(
+    "now|nowadays|these days|currently|at the moment|today|still|moved|switched|changed|since|joined|started|became|got"
+    "|as of|recently|just|promoted|upgraded|replaced|(?:was|were|been) (?:born|created|founded|written|performed|made|developed)"
+)
+_CORRECTION = _any(
+    "actually|correction|scratch that|i was wrong|i misspoke|not .{1,40} but|rather than|to correct|my mistake|sorry"
+)
+_CHANGE = _any(
+    "no longer|any ?more|instead|chang(?:e|ed|es|ing)|switch(?:ed|es|ing)?|swap(?:ped|s)?|moved|relocated|replac(?:ed|es|ing)"
+    "|upgrad(?:ed|es|ing)|updated?|promoted|new|now|nowadays|these days|currently|as of|from now on|lately|latest|since|became"
+    "|ditched|dropped|left|traded|settled|went with|gone|finally|bumped|raised|lowered|pushed|postponed|extended|rescheduled"
+)
+_FIRST_PERSON = _any("i|i'm|i've|i'd|my|mine|me|myself|we|we're|our|ours|us")
+_KIN = (
+    "sister|brother|mom|mum|mother|dad|father|wife|husband|partner|friend|flatmate|roommate|housemate|colleague|coworker|cousin"
+    "|uncle|aunt|son|daughter|boss|manager|neighbou?r|boyfriend|girlfriend|parents|nephew|niece|grandmother|grandfather|grandma"
+    "|grandpa|buddy|team|company|client|landlord|teacher|kid|child|twin"
+)
+_KIN_OF = re.compile(
+    rf"\b(?:my|our) (?:\w+ )?({_KIN})(?:'s|\u2019s)? (?!is\b|was\b|'s\b|are\b|:|=)(?:([A-Z]\w+) )?", re.IGNORECASE
+)
+_KIN_IS = re.compile(
+    rf"\b(?:my|our) (?:\w+ )?({_KIN}) (?:is|was|are) (?=an? |\w+ing\b|based|employed|in |at |married)", re.IGNORECASE
+)
+_NAME = r"[^\W\d_a-z][\w'\u2019.&-]*"
+_NAME_DOES = re.compile(rf"^(?:The )?({_NAME}(?: (?:(?:of|the|de|von|van|and|i|la|du) )?{_NAME})*) (?=[a-z])")
+_NOT_NAMES = frozenset(
+    "i i'm i've my we our the a an this that these those it it's he she they there here getting after before since as at in on "
+    "for from to by with when while once today yesterday now currently lately recently these so and but no yes not still just "
+    "everything nothing".split()
+)
+
+_RELATION_OF = re.compile(r"^[Tt]he ([^\W\d_A-Z][^A-Z]*?) (of|in|for|that|where|which|who|to|on|at) (.+)$")
+_POSSESSED = re.compile(r"^(?:(my|our)|([^,]{1,60}?)['\u2019]s) ([^,]{1,60})$", re.IGNORECASE)
+_WORDY: Final = 9  # words before a verb: more are a story, not a subject
+_COPULA = re.compile(
+    r"\s(?:is|are|was|were|has been|have been|had been|became|becomes)(?: now| currently| still)?\s|\s?(?:[:=]|->)\s",
+    re.IGNORECASE,
+)
+_NESTED = _any("where|that|which|who|whom")
+_REGNAL = re.compile(r"(\b[A-Z][a-z]+) I(?= is\b| of\b|'s\b|\W*$)")
+_MINE = re.compile(r"^(?:now |currently )?(?:my|our) (.+)$", re.IGNORECASE)
+_TITLED = re.compile(rf"{_NAME}(?:.*{_NAME})?")
+_CHANGED = re.compile(
+    r"\b(?:switched|swapped|changed|moved|upgraded|replaced|traded|went|updated|bumped|raised|lowered|pushed)\b(?: (?:my|our|the) (.+?))?"
+    r"(?: from (.+?))? (?:to|over to|for|with) (.+)$",
+    re.IGNORECASE,
+)
+_TRAILING = _any(
+    "now|nowadays|these days|currently|at the moment|today|since .*|as of .*|instead|any ?more|again|lately"
+)
+_LINKING = re.compile(
+    r"^(?:\s|[:=,]|\b(?:is|are|was|were|am|be|been|has|have|had|in|to|at|by|as|an?|the|now|takes?|with|for|of|me|my|back|it|on)\b)+",
+    re.IGNORECASE,
+)
+
+_TIMELY = frozenset(
+    query_terms("now currently latest current today still nowadays these days previous new old name just main")
+)
+
+
+def first_person(clause: str) -> bool:
+    """Tell whether a clause speaks of its writer; the first of a name is none."""
+    return _FIRST_PERSON.search(_REGNAL.sub(r"\1", clause)) is not None
+
+
+def someone_else(clause: str) -> str:
+    """Name the relative, friend or colleague of the writer that a clause is about; empty where there is none."""
+    found = _KIN_OF.search(clause) or _KIN_IS.search(clause)
+    if not found or found.start() >= 40:
+        return ""
+    named = found.group(2) if found.re is _KIN_OF else None
+    return (named if named and named[0].isupper() else found.group(1)).casefold()
+
+
+def slots_of(text: str, *, speaker: str | None = None, role: str | None = None) -> tuple[Slot, ...]:
+    """Read what a text says about attributes of people and things.
+
+    Args:
+        text: Any text; what lies beyond 6,000 characters is not read.
+        speaker: Who said it; what "I" and "my" stand for where it is a name.
+        role: ``assistant`` speaks of itself in the first person, so only what it says of others counts.
+
+    Returns:
+        Slots in the order of the text, at most 24; questions state nothing.
+    """
+    me = (speaker or "").strip().casefold() if is_named(speaker) else SELF
+    found: dict[Slot, None] = {}
+    for clause in _clauses(text):
+        for slot in _clause_slots(clause, me):
+            if role != "assistant" or slot.subject != me:
+                found[slot] = None
+        if len(found) >= _MOST_SLOTS:
+            break
+    return tuple(found)[:_MOST_SLOTS]
+
+
+def _clauses(text: str) -> Iterator[str]:
+    for sentence in _SPLIT.split(text[:_LONGEST_TEXT]):
+        clause = sentence.strip()[:_LONGEST_CLAUSE] if sentence else ""
+        if clause and not clause.endswith("?") and clause.strip(" .!\"'"):
+            yield clause
+
+
+def _clause_slots(raw: str, me: str) -> Iterator[Slot]:
+    clause = _FILLER.sub("", raw).strip().rstrip(".!\"' ")
+    mood = _mood(raw)
+    relations = [(who, relation, value) for who, relation, value in _relations(clause, me) if not first_person(who)]
+    subject = _subject(clause, relations, me)
+    for name, start, end in attribute_spans(clause):
+        yield Slot(subject, name, _value_beside(clause, start, end), *mood)
+    for who, relation, value in relations:
+        stems = sorted(set(query_terms(relation)) - _TIMELY)[:6]
+        if stems and value and who:
+            yield Slot(who, " ".join(stems), _tidy(value), *mood)
+
+
+def _mood(clause: str) -> tuple[bool, Certainty, Tense, str]:
+    cue = "correction" if _CORRECTION.search(clause) else "change" if _CHANGE.search(clause) else "none"
+    negated = _NEGATED.search(clause) is not None
+    certainty = Certainty.NEGATED if negated else Certainty.ASSERTED
+    tense = Tense.PAST if _PAST.search(clause) and not _STILL.search(clause) else Tense.NOW
+    if "used to" in clause.lower():
+        tense = Tense.PAST
+    if _HYPOTHETICAL.search(clause):
+        return not negated, Certainty.HYPOTHETICAL, tense, cue
+    if _REPORTED.search(clause):
+        return not negated, Certainty.REPORTED, tense, cue
+    if _PLANNED.search(clause) or _WILL.search(clause):
+        return not negated, Certainty.PLANNED, Tense.FUTURE, cue
+    return not negated, certainty, tense, cue
+
+
+def _subject(clause: str, relations: Sequence[tuple[str, str, str]], me: str) -> str:
+    """Whose attribute a clause speaks of; the writer's own where nobody else is named."""
+    other = someone_else(clause[:80])
+    if other:
+        return other
+    named = _NAME_DOES.match(clause)
+    if named and named.group(1).split()[0].casefold() not in _NOT_NAMES and not first_person(clause):
+        after = clause[named.end() :]
+        if not re.match(r"(?:is|has been|was|became) (?:home|where|the|now)\b", after):
+            return named.group(1).casefold()
+    if relations and not first_person(clause):
+        return relations[0][0]
+    return me
+
+
+def _relations(clause: str, me: str) -> Iterator[tuple[str, str, str]]:
+    """Read (subject, relation, value) by the form of the sentence alone."""
+    changed = _CHANGED.search(clause)
+    if changed and changed.group(1):
+        yield me, changed.group(1), changed.group(3)
+    copula = _main_copula(clause)
+    if not copula:
+        yield from _by_verb(clause)
+        return
+    left, right = clause[: copula.start()], clause[copula.end() :]
+    mine = _MINE.match(right)
+    if mine:
+        yield me, mine.group(1), left
+    yield from _by_copula(left, right, me)
+
+
+def _main_copula(clause: str) -> re.Match[str] | None:
+    found = list(_COPULA.finditer(clause))
+    if not found or len(clause[: found[0].start()].split()) > _WORDY:
+        return None
+    nested = clause[:4].casefold() == "the " and _NESTED.search(clause[: found[0].start()])
+    return found[-1] if nested else found[0]
+
+
+def _by_copula(left: str, right: str, me: str) -> Iterator[tuple[str, str, str]]:
+    of = _RELATION_OF.match(left)
+    if of:
+        yield _of(of, right)
+        return
+    possessed = _POSSESSED.match(left)
+    if possessed:
+        who = me if possessed.group(1) else possessed.group(2).casefold().removeprefix("my ").removeprefix("the ")
+        yield who, possessed.group(3), right
+        return
+    head, value = _split_value(right)
+    if head:
+        yield left.casefold().removeprefix("the "), head, value
+    elif left[:1].islower() or left.lower().startswith("the "):
+        yield me, left, right
+
+
+def _of(form: re.Match[str], right: str) -> tuple[str, str, str]:
+    relation, link, rest = form.groups()
+    head, value = _split_value(right)
+    titled = _TITLED.search(rest)
+    if titled is None or (rest[:1].isupper() and not _NESTED.fullmatch(link)):
+        return rest.casefold(), f"{relation} {head}", value
+    around = rest[: titled.start()] + " " + rest[titled.end() :]
+    return titled.group().casefold(), f"{relation} {around} {head}", value
+
+
+def _by_verb(clause: str) -> Iterator[tuple[str, str, str]]:
+    named = _NAME_DOES.match(clause)
+    if named and named.group(1).split()[0].casefold() not in _NOT_NAMES:
+        head, value = _split_value(clause[named.end() :])
+        yield named.group(1).casefold(), head, value
+
+
+def _split_value(right: str) -> tuple[str, str]:
+    """Cut what follows a verb into words of the relation and the value: at a capital, else at the last preposition."""
+    words = right.split()
+    prepositions = [
+        place for place, word in enumerate(words) if word in {"of", "in", "by", "at", "to", "for", "with", "on"}
+    ]
+    if not prepositions:
+        verb = words[:1] if words and words[0].islower() and len(words) > 1 and words[1][:1].isupper() else []
+        return " ".join(verb), " ".join(words[len(verb) :])
+    capital = next((place for place, word in enumerate(words) if word[:1].isupper() or word[:1].isdigit()), len(words))
+    cut = (
+        capital
+        if prepositions[0] < capital < len(words)
+        else prepositions[-1] + 1
+        if capital == len(words)
+        else capital
+    )
+    return " ".join(words[:cut]), " ".join(words[cut:])
+
+
+def _value_beside(clause: str, start: int, end: int) -> str:
+    after = _tidy(_LINKING.sub("", clause[end:]))
+    return after or _tidy(re.sub(r"\s(?:is|are|was|'s)(?: \w+)?\s*$", "", clause[:start]))
+
+
+def _tidy(value: str) -> str:
+    cut = _TRAILING.sub("", value.strip())
+    return " ".join(re.split(r"[,;(]", cut)[0].split()).casefold().strip(" .'\"!")[:80]

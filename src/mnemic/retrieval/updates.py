@@ -1,0 +1,278 @@
+"""Which of several statements about one attribute holds now, and which one does the question want first?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from mnemic.retrieval.attributes import FAMILIES, MULTIPLE
+from mnemic.retrieval.questions import Asked, Attitude
+from mnemic.retrieval.slots import SELF, Certainty, Slot, Tense
+from mnemic.words import query_terms
+
+__all__ = ["Hit", "Label", "Order", "order_updates"]
+
+_DEPTH: Final = 20  # hits looked at for a slot that is read
+_NEAR_DEPTH: Final = 10  # and for one that is only guessed from likeness
+_SHORT_STEMS: Final = 16  # a text with more telling words is a turn about several things rather than one fact
+_FACTS: Final = frozenset({Certainty.ASSERTED, Certainty.NEGATED})
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class Label(StrEnum):
+    """Where a hit stands among the statements about the same attribute, seen from now."""
+
+    NONE = "none"
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found text.
+
+    ``score`` orders within this search and ``cosine`` is to the best hit; ``at`` is the time of the event; ``slots`` and
+    ``stems`` (telling stems, as for a query) were read from the text when it was stored.
+    """
+
+    score: float
+    cosine: float
+    at: datetime | None = None
+    slots: tuple[Slot, ...] = ()
+    stems: frozenset[str] = frozenset()
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Likeness:
+    """How near to the best hit another one must be to speak of the same thing: share of its score, and cosine."""
+
+    share: float
+    cosine: float
+
+
+_LOOSE: Final = _Likeness(0.45, 0.3)
+_CLOSE: Final = _Likeness(0.85, 0.5)
+_TURNS: Final = _Likeness(0.85, 0.3)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order to show hits in, as places in the list given, and the label of each hit by its place in that list."""
+
+    places: tuple[int, ...]
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    place: int
+    at: datetime
+    value: str
+    fact: bool
+    past: bool
+
+
+def order_updates(hits: Sequence[Hit], asked: Asked, *, as_of: datetime | None = None) -> Order:
+    """Put the statement that the question wants before the others about the same attribute.
+
+    Hits about anything else keep their places. What is planned, imagined or told of somebody else replaces nothing.
+
+    Args:
+        hits: Best first.
+        asked: What the question wants.
+        as_of: The time that the question names, where it names one.
+
+    Returns:
+        A permutation of the places and a label for each hit.
+    """
+    members = _group(hits[:_DEPTH], asked)
+    labels = _labels(members, len(hits))
+    if len(members) < 2:
+        return Order(tuple(range(len(hits))), labels)
+    wanted = [member.place for member in _wanted(members, asked, as_of)]
+    places = sorted(wanted)
+    order = list(range(len(hits)))
+    for place, member in zip(places, wanted, strict=True):
+        order[place] = member
+    return Order(tuple(_promoted(order, hits, asked)), labels)
+
+
+def _labels(members: Sequence[_Member], size: int) -> tuple[Label, ...]:
+    labels = [Label.NONE] * size
+    facts = [member for member in members if member.fact]
+    current = _newest(member for member in facts if not member.past) if len(facts) > 1 else None
+    for member in facts if current else ():
+        labels[member.place] = Label.CURRENT if member is current else Label.SUPERSEDED
+    return tuple(labels)
+
+
+def _newest(members: object) -> _Member | None:
+    return max(members, key=lambda member: (member.at, -member.place), default=None)  # type: ignore[call-overload,no-any-return]
+
+
+def _group(hits: Sequence[Hit], asked: Asked) -> list[_Member]:
+    """Find the hits about the attribute that is asked for, by slots where they were read, else by likeness."""
+    if any(name in MULTIPLE for name in asked.attributes):
+        return []
+    key = _family_key(hits, asked)
+    if key is not None:
+        return _telling(_of_slot(hits, key), hits, asked)
+    key = _relation_key(hits, asked)
+    members = _telling(_of_slot(hits, key), hits, asked) if key is not None else []
+    if key is not None and key[0] != SELF:
+        return members
+    # A relation is one wording of an attribute; what else is alike may be another wording of it.
+    known = {member.place for member in members}
+    alike = [_member(place, hits[place], ()) for place in _alike(hits, asked) if place not in known]
+    return sorted(members + alike, key=lambda member: member.place)
+
+
+Key = tuple[str, str]
+
+
+def _family_key(hits: Sequence[Hit], asked: Asked) -> Key | None:
+    for hit in hits[:10]:
+        for slot in hit.slots:
+            if slot.attribute in asked.attributes and _fits(slot, asked):
+                return slot.subject, slot.attribute
+    return None
+
+
+def _fits(slot: Slot, asked: Asked) -> bool:
+    if slot.subject == SELF or asked.subject == SELF:
+        return slot.subject == SELF and (asked.subject == SELF or not (asked.subject or asked.named))
+    return slot.subject == asked.subject or set(query_terms(slot.subject)) <= asked.stems
+
+
+def _relation_key(hits: Sequence[Hit], asked: Asked) -> Key | None:
+    """The relation that shares most with the question; the best hit's own, if the question names its subject."""
+    best: tuple[int, Key] | None = None
+    for place, hit in enumerate(hits[:10]):
+        for slot in hit.slots:
+            found = _shared(slot, asked, best_hit=not place)
+            if found and (best is None or found > best[0]):
+                best = found, (slot.subject, slot.attribute)
+    return best[1] if best else None
+
+
+def _shared(slot: Slot, asked: Asked, *, best_hit: bool) -> int:
+    if not _fits(slot, asked):
+        return 0
+    stems = set(slot.attribute.split())
+    shared = len(stems & asked.stems)
+    subject = len(set(query_terms(slot.subject)) & asked.stems) if slot.subject != SELF else 0
+    close = 2 * shared >= len(stems) if shared else best_hit and subject > 0
+    return shared + subject if close else 0
+
+
+def _telling(members: list[_Member], hits: Sequence[Hit], asked: Asked) -> list[_Member]:
+    """Keep the members that speak of the details of the question as much as any: Saturdays, not Mondays."""
+    found = {member.place: len(asked.details & hits[member.place].stems) for member in members}
+    most = max(found.values(), default=0)
+    return [member for member in members if found[member.place] == most]
+
+
+def _of_slot(hits: Sequence[Hit], key: Key) -> list[_Member]:
+    members = []
+    for place, hit in enumerate(hits):
+        slots = [slot for slot in hit.slots if (slot.subject, slot.attribute) == key]
+        if slots:
+            members.append(_member(place, hit, slots))
+    return members
+
+
+def _member(place: int, hit: Hit, slots: Sequence[Slot]) -> _Member:
+    facts = [slot for slot in slots if slot.certainty in _FACTS]
+    now = [slot for slot in facts if slot.tense is Tense.NOW]
+    value = (now or facts or list(slots))[0].value if slots else ""
+    return _Member(place, hit.at or _EARLIEST, value, bool(facts) or not slots, bool(facts) and not now)
+
+
+def _alike(hits: Sequence[Hit], asked: Asked) -> list[int]:
+    if not hits or hits[0].score <= 0 or hits[0].role == "assistant":
+        return []
+    best = hits[0]
+    topic = _families(best)
+    return [
+        place
+        for place, hit in enumerate(hits[:_NEAR_DEPTH])
+        if (not place or _is_like(hit, best, asked)) and (not _families(hit) or _families(hit) & topic)
+    ]
+
+
+def _is_like(hit: Hit, best: Hit, asked: Asked) -> bool:
+    needed = _likeness(max(len(best.stems), len(hit.stems)) <= _SHORT_STEMS, asked)
+    if needed is None or hit.role == "assistant":
+        return False
+    return hit.score >= needed.share * best.score and hit.cosine >= needed.cosine
+
+
+def _likeness(short: bool, asked: Asked) -> _Likeness | None:  # noqa: FBT001 - a private table
+    if asked.attitude is Attitude.NEVER or (asked.attitude is Attitude.PLAIN and not asked.present):
+        return None
+    if asked.attitude is Attitude.PLAIN:
+        return None if asked.named else _CLOSE if short else _TURNS
+    return _LOOSE if short else _TURNS if asked.attitude is Attitude.NOW else None
+
+
+def _families(hit: Hit) -> frozenset[str]:
+    return frozenset(slot.attribute for slot in hit.slots) & FAMILIES
+
+
+def _wanted(members: Sequence[_Member], asked: Asked, as_of: datetime | None) -> list[_Member]:
+    """Sort the members as the question wants them; what is no fact comes last."""
+    if asked.attitude is Attitude.NEVER or (asked.attitude is Attitude.AS_OF and as_of is None):
+        return list(members)
+    pivot = _named(members, asked) or _newest(member for member in members if member.fact and not member.past)
+    return sorted(members, key=_sorting(asked, pivot, as_of))
+
+
+def _named(members: Sequence[_Member], asked: Asked) -> _Member | None:
+    """The version whose value the question itself names, as in "before I lived in Porto"."""
+    named = [member for member in members if (stems := set(query_terms(member.value))) and stems <= asked.stems]
+    return min(named, key=lambda member: member.at, default=None)
+
+
+def _sorting(asked: Asked, pivot: _Member | None, as_of: datetime | None) -> Callable[[_Member], tuple[object, ...]]:
+    def age(member: _Member) -> float:
+        return -(member.at - _EARLIEST).total_seconds()
+
+    def past(member: _Member) -> tuple[object, ...]:
+        later = pivot is not None and not member.past and (member.at >= pivot.at or member.value == pivot.value)
+        return not member.fact, later, age(member), member.place
+
+    def at_that_time(member: _Member) -> tuple[object, ...]:
+        return not member.fact, as_of is not None and member.at > as_of, age(member), member.place
+
+    if asked.attitude is Attitude.PAST:
+        return past
+    if asked.attitude is Attitude.AS_OF:
+        return at_that_time
+    if asked.attitude in {Attitude.FIRST, Attitude.HISTORY}:
+        return lambda member: (not member.fact, -age(member), member.place)
+    when = asked.attitude is Attitude.WHEN
+    return lambda member: (not member.fact, when and member is not pivot, member.past, age(member), member.place)
+
+
+def _promoted(order: list[int], hits: Sequence[Hit], asked: Asked) -> list[int]:
+    """Lift what states the attribute asked for over single facts that state another attribute instead."""
+    if not asked.attributes:
+        return order
+    lifted = [place for place in order[:_NEAR_DEPTH] if _states(hits[place], asked)]
+    if not lifted:
+        return order
+    kept = lifted if asked.attitude is Attitude.HISTORY else lifted[:1]
+    above = [place for place in order[: order.index(kept[-1])] if place not in kept]
+    if not all(_families(hits[place]) and len(hits[place].stems) <= _SHORT_STEMS for place in above):
+        return order
+    return kept + [place for place in order if place not in kept]
+
+
+def _states(hit: Hit, asked: Asked) -> bool:
+    return any(
+        slot.attribute in asked.attributes and _fits(slot, asked) and slot.certainty in _FACTS for slot in hit.slots
+    )
