@@ -14,7 +14,7 @@ from mnemic.errors import CorruptEntryError
 from mnemic.ports.matching import fold
 from mnemic.types import Address, MemoryClassification, MemoryEntry, MemoryType, Origin
 
-__all__ = ["ROW", "Row", "body_of", "content_hash", "entry_of", "from_us", "row_of", "to_us"]
+__all__ = ["ROW", "Row", "body_of", "checksum_of", "content_hash", "entry_of", "from_us", "row_of", "to_us"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -16,7 +16,7 @@ from mnemic.types import Address, MemoryEntry
 
 __all__ = ["checked_kinds", "edges", "neighbours", "related"]
 
-_GROUPS = {"task": "task", "session": "session", "volk": "volk", "project": "project"}
+_GROUPS = frozenset({"task", "session", "volk", "project"})  # columns, too
 _BETWEEN_MEMORIES = frozenset(EdgeKind) - {EdgeKind.SHARED_WITH}
 
 Turns = tuple[MemoryEntry | None, MemoryEntry | None]
@@ -77,14 +77,9 @@ def _step(reader: Reader, tenant: str, uids: set[str], kinds: set[str]) -> set[s
     for edge in edges(reader, tenant, sorted(uids)):
         if edge.kind in kinds and edge.kind in _BETWEEN_MEMORIES:
             reached |= {edge.source, edge.target}
-    for kind in kinds & _GROUPS.keys():
-        column = _GROUPS[kind]
-        sql = (
-            f"SELECT DISTINCT o.uid FROM tenants t CROSS JOIN json_each(?) j CROSS JOIN entries e ON e.uid = j.value "  # noqa: S608
-            f"CROSS JOIN entries o ON o.tenant = t.id AND o.{column} = e.{column} AND o.{column} <> '' AND o.live "
-            "WHERE t.name = ? AND e.tenant = t.id"
-        )
-        reached |= {uid for (uid,) in reader.rows(sql, (json.dumps(sorted(uids)), tenant))}
+    for kind in kinds & _GROUPS:
+        rows = reader.rows(SQL["same_group"].format(column=kind), (json.dumps(sorted(uids)), tenant))
+        reached |= {uid for (uid,) in rows}
     return reached
 
 

@@ -83,11 +83,7 @@ def session(reader: Reader, tenant: str, session_id: str) -> SessionRow | None:
 
 def overdue(reader: Reader, now: datetime, limit: int) -> tuple[list[MemoryEntry], list[WorkingMark]]:
     """What expired, of every tenant."""
-    expired = reader.rows(
-        f"SELECT {ROW} FROM entries e JOIN tenants t ON t.id = e.tenant "  # noqa: S608 - constants
-        "WHERE e.live AND e.expires_at IS NOT NULL AND e.expires_at <= ? ORDER BY e.expires_at, e.id LIMIT ?",
-        (to_us(now), limit),
-    )
+    expired = reader.rows(SQL["expired"].format(columns=ROW), (to_us(now), limit))
     marks = reader.rows(SQL["marks_overdue"], (to_us(now), limit))
     return [entry_of(Row(*row)) for row in expired], [
         WorkingMark(address=Address(*place), session_id=session_id, until=from_us(until))

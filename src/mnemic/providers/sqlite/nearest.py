@@ -119,10 +119,7 @@ def _scan(reader: Reader, clause: Clause, index: VectorIndex, query: Vector, lim
 
 
 def _passing(reader: Reader, clause: Clause, ids: Sequence[int], scores: Vector) -> list[tuple[int, float]]:
-    sql = (
-        "SELECT e.id, e.created_at, e.volk, e.user, e.key FROM json_each(?) j CROSS JOIN entries e ON e.id = j.value "  # noqa: S608
-        f"JOIN tenants t ON t.id = e.tenant WHERE {clause.sql}"
-    )
+    sql = SQL["by_ids"].format(columns="e.id, e.created_at, e.volk, e.user, e.key", clause=clause.sql)
     score_of = dict(zip(ids, scores.tolist(), strict=True))
     with reader.filtered(clause.fits):
         rows = reader.rows(sql, (json.dumps(list(ids)), *clause.values))

@@ -30,7 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 _ANY_STATE = MemoryFilter(include_superseded=True)
-_FROM = "FROM tenants t CROSS JOIN entries e"
 
 
 def select(
@@ -38,7 +37,8 @@ def select(
 ) -> list[Any]:
     """Every row that a clause holds for."""
     with reader.filtered(clause.fits):
-        return reader.rows(f"SELECT {columns} {_FROM} WHERE {clause.sql} {tail}", [*clause.values, *values])
+        sql = SQL["select"].format(columns=columns, clause=clause.sql, tail=tail)
+        return reader.rows(sql, [*clause.values, *values])
 
 
 def tenant_of_name(reader: Reader, name: str) -> int | None:
@@ -70,10 +70,7 @@ def by_ids(
 ) -> dict[int, MemoryEntry]:
     """The entries of these rows, in this order, that a clause holds for."""
     condition, values = ("e.live", []) if clause is None else (clause.sql, clause.values)
-    sql = (
-        f"SELECT e.id, {ROW} FROM json_each(?) j CROSS JOIN entries e ON e.id = j.value "  # noqa: S608 - constants
-        f"JOIN tenants t ON t.id = e.tenant WHERE {condition}"
-    )
+    sql = SQL["by_ids"].format(columns=f"e.id, {ROW}", clause=condition)
     with reader.filtered(clause.fits if clause else None):
         rows = reader.rows(sql, (json.dumps([int(id_) for id_ in ids]), *values))
     entries = {int(id_): entry_of(Row(*row)) for id_, *row in rows}

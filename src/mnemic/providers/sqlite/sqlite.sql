@@ -431,3 +431,31 @@ SELECT e.volk, e.user, e.key, v.vector
 FROM json_each(?2) j CROSS JOIN entries e
 ON e.tenant = ?1 AND e.volk = j.value ->> 0 AND e.user = j.value ->> 1 AND e.key = j.value ->> 2 AND e.live
 CROSS JOIN vectors v ON v.entry_id = e.id AND v.model = ?3 AND length(v.vector) = ?4;
+
+-- The statements below have places in braces for columns and conditions, which are built of constants of ours.
+
+-- name: select
+SELECT {columns} FROM tenants t CROSS JOIN entries e WHERE {clause} {tail};
+
+-- name: by_ids
+SELECT {columns} FROM json_each(?) j CROSS JOIN entries e ON e.id = j.value
+JOIN tenants t ON t.id = e.tenant WHERE {clause};
+
+-- name: expired
+SELECT {columns} FROM entries e JOIN tenants t ON t.id = e.tenant
+WHERE e.live AND e.expires_at IS NOT NULL AND e.expires_at <= ? ORDER BY e.expires_at, e.id LIMIT ?;
+
+-- name: same_group
+SELECT DISTINCT o.uid FROM tenants t CROSS JOIN json_each(?) j CROSS JOIN entries e ON e.uid = j.value
+CROSS JOIN entries o ON o.tenant = t.id AND o.{column} = e.{column} AND o.{column} <> '' AND o.live
+WHERE t.name = ? AND e.tenant = t.id;
+
+-- name: ranked
+-- The first parameter maps each quoted term to its weight.
+WITH hits AS MATERIALIZED (
+    SELECT w.rowid AS id, sum(j.value) AS weight
+    FROM json_each(?) j CROSS JOIN word_index w WHERE w.word_index MATCH j.key GROUP BY w.rowid
+)
+SELECT e.id, hits.weight * ? / (? + ? * e.words) AS score, e.content_hash IS ? AS equal
+FROM hits CROSS JOIN entries e ON e.id = hits.id CROSS JOIN tenants t ON t.id = e.tenant
+WHERE {clause} ORDER BY equal DESC, score DESC, e.created_at DESC, e.volk, e.user, e.key LIMIT ?;

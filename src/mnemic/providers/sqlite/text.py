@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from mnemic.ports.storage import WordStats
 from mnemic.providers.sqlite.codec import content_hash, to_us
@@ -23,6 +24,16 @@ _K1, _B = 1.2, 0.75
 
 Weights = dict[str, float]
 Scored = tuple[MemoryEntry, float, bool]
+Found = list[tuple[Any, ...]]
+"""Row id, score, and whether the content is the query."""
+
+
+class _Query(NamedTuple):
+    """A query with the statistics of whom it is asked of."""
+
+    text: str
+    tenant: int | None
+    stats: WordStats
 
 
 def search(
@@ -39,9 +50,10 @@ def search(
         return []
     telling = {term: weights[term] for term in query_terms(query) if term in weights}
     rare = _rarest(telling, stats)
-    found = _ranked(reader, clause, id_, stats, rare, query, limit)
+    asked = _Query(query, id_, stats)
+    found = _ranked(reader, clause, asked, rare, limit)
     if len(found) < limit and len(rare) < len(weights):
-        found = _ranked(reader, clause, id_, stats, weights, query, limit)
+        found = _ranked(reader, clause, asked, weights, limit)
     entries = by_ids(reader, [row for row, _score, _equal in found])
     scored = [(entries[row], score, bool(equal)) for row, score, equal in found] + _score_past(past, stats, query)
     return _hits(scored, limit)
@@ -98,26 +110,12 @@ def _weights(stats: WordStats) -> Weights:
     return {term: math.log(1 + (stats.rows - n + 0.5) / (n + 0.5)) for term, n in stats.rows_with.items() if n}
 
 
-def _ranked(  # noqa: PLR0917 - one statement with its values
-    reader: Reader, clause: Clause, tenant: int | None, stats: WordStats, weights: Weights, query: str, limit: int
-) -> list[tuple[int, float, bool]]:
+def _ranked(reader: Reader, clause: Clause, query: _Query, weights: Weights, limit: int) -> Found:
     """Rows with their score (BM25 that counts a term once) and whether their content is the query itself."""
     if not weights:
         return []
-    matched = " UNION ALL ".join(
-        ["SELECT rowid AS id, ? AS weight FROM word_index WHERE word_index MATCH ?"] * len(weights)
-    )
-    longer = _K1 * _B / max(stats.average_length, 1.0)
-    sql = (
-        f"WITH hits AS MATERIALIZED (SELECT id, sum(weight) AS weight FROM ({matched}) GROUP BY id) "  # noqa: S608 - constants
-        "SELECT e.id, hits.weight * ? / (? + ? * e.words) AS score, e.content_hash IS ? AS equal "
-        "FROM hits CROSS JOIN entries e ON e.id = hits.id CROSS JOIN tenants t ON t.id = e.tenant "
-        f"WHERE {clause.sql} ORDER BY equal DESC, score DESC, e.created_at DESC, e.volk, e.user, e.key LIMIT ?"
-    )
-    values: list[object] = []
-    for term, weight in weights.items():
-        quoted = term.replace('"', '""')
-        values += [weight, f'"{tenant}:{quoted}"']
-    values += [_K1 + 1, 1 + _K1 * (1 - _B), longer, content_hash(query), *clause.values, limit]
+    matches = {f'"{query.tenant}:{term.replace(chr(34), chr(34) * 2)}"': weight for term, weight in weights.items()}
+    longer = _K1 * _B / max(query.stats.average_length, 1.0)
+    values = (json.dumps(matches), _K1 + 1, 1 + _K1 * (1 - _B), longer, content_hash(query.text))
     with reader.filtered(clause.fits):
-        return reader.rows(sql, values)
+        return reader.rows(SQL["ranked"].format(clause=clause.sql), (*values, *clause.values, limit))
