@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.app import open_engine
+from mnemic.app import open_engine, provider
 from mnemic.config import load_settings
 from mnemic.engine import MemoryEngine
 from mnemic.errors import NotRunningError
@@ -18,6 +18,12 @@ from mnemic.testing import requirement
 pytestmark = pytest.mark.integration
 
 HASHING = {"embedding": {"provider": "hashing"}, "durability": "process"}
+
+
+@pytest.fixture(autouse=True)
+def _adapter_is_loaded() -> None:
+    """An adapter reads its statements when it is first named, which no event loop should wait for."""
+    provider("sqlite", path=":memory:")
 
 
 @pytest.fixture
