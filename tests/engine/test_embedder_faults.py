@@ -204,3 +204,17 @@ async def test_reindexing_makes_only_the_vectors_that_lack(engine: MemoryEngine,
     await engine.flush()
     where = MemoryFilter(embedding_model="unknown")
     assert await world.store.count(MemoryScope(tenant_id="t1"), where) == 0
+
+
+@requirement("FR-009")
+async def test_the_model_going_and_coming_back_is_told_as_an_event(world: World) -> None:
+    model = FaultyEmbedder(Hashing())
+    async with running(world.engine(model=model, settings=_QUICK)) as engine:
+        await engine.store("the kettle is blue", wait_indexed=True)
+        model.recover()
+        await _recovered(engine, world)
+        told = [event for event in world.bus.events if event.type == "memory.health.changed"]
+        assert [(event.severity, event.payload["embedder"]) for event in told] == [
+            ("warning", "EmbedderError"),
+            ("info", "healthy"),
+        ]

@@ -181,3 +181,4 @@ async def test_an_export_goes_into_another_tenant_as_its_own(engine: MemoryEngin
     found = await other.retrieve("k")
     assert found is not None
     assert [address.tenant_id for address in found.derived_from] == ["t2"]
+    assert [entry.key for entry in await other.related("k", kinds=["DERIVED_FROM"])] == ["source"]

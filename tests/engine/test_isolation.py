@@ -163,7 +163,7 @@ async def test_hostile_names_never_meet(engine: MemoryEngine) -> None:
         assert [e.volk_id for e in (await place.retrieve_by(scope=MemoryScope(session_id=name))).items] == [name]
 
 
-@requirement("REQ-010-049", "GOV-002")
+@requirement("REQ-010-049", "GOV-002", "GOV-013", "US-006.1")
 @pytest.mark.parametrize(
     ("classification", "same_project", "other_project"),
     [("private", False, False), ("shared", True, False), ("system", True, True)],
@@ -186,7 +186,7 @@ async def test_a_class_reaches_whom_it_is_meant_for_on_every_path(
         assert not any([_CANARY in line async for line in bob.export()])
 
 
-@requirement("GOV-002")
+@requirement("GOV-002", "US-006.2")
 @pytest.mark.parametrize(("classification", "role"), [("shared", "team_lead"), ("system", "system_admin")])
 async def test_a_wider_class_needs_its_role_and_the_error_names_the_setting(
     world: World, classification: str, role: str

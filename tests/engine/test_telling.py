@@ -81,7 +81,8 @@ async def test_logs_hold_nothing_of_what_was_said(world: World, caplog: pytest.L
 async def test_events_have_one_envelope_and_no_content(engine: MemoryEngine, world: World) -> None:
     await _workload(engine)
     assert len(world.bus.events) > 15
-    for event in world.bus.events:
+    assert world.bus.events[0].type == "memory.tier.opened"
+    for event in world.bus.events[1:]:
         assert set(event.__slots__) == _ENVELOPE
         assert (event.source, event.tenant_id, event.schema_version) == ("SYS:MEMORY", "t1", 1)
         payload = json.dumps(dict(event.payload))
@@ -118,7 +119,7 @@ async def test_each_operation_of_the_seed_announces_its_completion(engine: Memor
     assert (searched["count"], searched["mode"], searched["degraded"]) == (1, "hybrid", [])
 
 
-@requirement("EVT-012", "GOV-018")
+@requirement("EVT-012", "GOV-018", "US-006.4")
 async def test_a_denial_is_a_warning_that_names_actor_operation_and_rule(engine: MemoryEngine, world: World) -> None:
     with pytest.raises(MnemicError):
         await engine.store("x", classification=MemoryClassification.SYSTEM)

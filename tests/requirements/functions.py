@@ -165,7 +165,7 @@ ROWS = (
     Requirement("GOV-001", "the facts that rules may use", "policy", deferred_to="governance"),
     Requirement("GOV-002", "who may store in which class", "policy"),
     Requirement("GOV-003", "who may read", "policy", deferred_to="governance"),
-    Requirement("GOV-004", "shared reaches project and crew", "policy", deferred_to="governance"),
+    Requirement("GOV-004", "shared reaches project and crew", "policy"),
     Requirement("GOV-005", "who may share", "policy", deferred_to="governance"),
     Requirement("GOV-006", "who may take a share back, at once", "policy", deferred_to="governance"),
     Requirement("GOV-007", "who may update", "policy", deferred_to="governance"),
@@ -176,9 +176,7 @@ ROWS = (
     Requirement(
         "GOV-012", "delegation is narrower at each hop and ends below a revoked one", "policy", deferred_to="governance"
     ),
-    Requirement(
-        "GOV-013", "results that touch several entries follow the strictest", "policy", deferred_to="governance"
-    ),
+    Requirement("GOV-013", "results that touch several entries follow the strictest", "policy"),
     Requirement("GOV-014", "only the engine itself moves, sweeps and merges", "policy", deferred_to="governance"),
     Requirement(
         "GOV-015",

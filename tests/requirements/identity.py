@@ -92,7 +92,7 @@ ROWS = (
     Requirement(
         "CFG-001", "one YAML section and one prefix of variables; errors name the key, secrets never show", "config"
     ),
-    Requirement("CFG-002", "every documented key exists with its documented default", "config"),
+    Requirement("CFG-002", "every documented key exists with its documented default", "config", deferred_to="release"),
     Requirement("CHK-001", "each of the seed's twelve test families has a marker, and tests that carry it", "tests"),
     Requirement(
         "CHK-002", "a release states evidence for each of the seed's eleven principles", "docs", deferred_to="release"

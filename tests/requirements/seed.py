@@ -176,11 +176,11 @@ ROWS = (
     ),
     Requirement("US-005.6", "its class is the strictest among its sources", "context"),
     Requirement("US-006", "team memory: agents share what they choose to", "policy", deferred_to="governance"),
-    Requirement("US-006.1", "the team reads shared entries and never private ones", "policy", deferred_to="governance"),
-    Requirement("US-006.2", "shared and system entries need a role", "policy", deferred_to="governance"),
+    Requirement("US-006.1", "the team reads shared entries and never private ones", "policy"),
+    Requirement("US-006.2", "shared and system entries need a role", "policy"),
     Requirement(
         "US-006.3", "sharing with a named agent and taking it back work at once", "policy", deferred_to="governance"
     ),
-    Requirement("US-006.4", "each denial is an event and an audit row", "policy,audit", deferred_to="governance"),
+    Requirement("US-006.4", "each denial is an event and an audit row", "policy,audit"),
     Requirement("US-006.5", "own and shared hits rank together, owners named", "retrieval", deferred_to="governance"),
 )
