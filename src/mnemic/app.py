@@ -180,7 +180,7 @@ def open_engine(
     shared.bus = bus or shared.bus
     named = {n: v for n in settings.identity.model_fields_set if n != "strict" and (v := getattr(settings.identity, n))}
     caller = Caller(shared, Identity(), frozenset()).acting(**named)
-    return MemoryEngine(caller, Upkeep(shared))
+    return MemoryEngine(caller, Upkeep(shared, caller.who.tenant_id))
 
 
 def _shared(settings: Settings, tiers: Tiers, model: Embedder | None, clock: Clock, ids: Ids) -> Shared:

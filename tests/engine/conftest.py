@@ -17,8 +17,9 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
 
 @pytest.fixture
 async def engine(world: World) -> AsyncIterator[MemoryEngine]:
-    """A running engine, bound to agent ada of tenant t1 in session s1."""
+    """A running engine, bound to agent ada of tenant t1 in session s1; the events of its start are behind it."""
     async with running(world.engine()) as bound:
+        world.bus.events.clear()
         yield bound
 
 

@@ -81,14 +81,14 @@ class Indexer:
         self._under_way: dict[tuple[Address, int], _Owed] = {}
         self._failures, self._look_again = 0, False
         self.failing: str | None = None
-        """Why the embedder does not answer now, None while it does."""
+        """Why the embedder does not answer now, None while it does; ``turned`` is set when it changes."""
         self.bind()
 
     def bind(self) -> None:
         """Belong to the event loop that uses it next; what was owed is taken up from its jobs."""
         self._queue.clear()
         self._under_way.clear()
-        self._wake, self._changed = asyncio.Event(), asyncio.Condition()
+        self._wake, self._changed, self.turned = asyncio.Event(), asyncio.Condition(), asyncio.Event()
 
     def add(self, entry: MemoryEntry, *, tries: int = 0) -> None:
         """Owe an entry's vector; its job is durable already."""
@@ -172,10 +172,16 @@ class Indexer:
         answers = await self._embedded(batch)
         failed = [(item, answer) for item, answer in zip(batch, answers, strict=True) if isinstance(answer, Exception)]
         if len(failed) < len(batch):
-            self._failures, self.failing = 0, None
+            self._failures = 0
+            self._turn(None)
         if failed:
             await self._failed([item for item, _ in failed], failed[0][1], all_of_them=len(failed) == len(batch))
         return [None if isinstance(answer, Exception) else answer for answer in answers]
+
+    def _turn(self, failing: str | None) -> None:
+        if failing != self.failing:
+            self.failing = failing
+            self.turned.set()
 
     async def _embedded(self, batch: Sequence[_Owed]) -> list[Vector | Exception]:
         """A vector or a failure for each; a text that cannot be embedded is found by halving."""
@@ -204,7 +210,7 @@ class Indexer:
     async def _failed(self, batch: Sequence[_Owed], error: Exception, *, all_of_them: bool) -> None:
         """Note when to try again: a text that fails among others has tries of its own, else the embedder is down."""
         if all_of_them:
-            self.failing = type(error).__name__
+            self._turn(type(error).__name__)
             self._failures += 1
         now = self._clock.now()
         jobs = []

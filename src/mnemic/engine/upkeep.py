@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -30,12 +30,12 @@ _LEFT_BEHIND_AFTER = timedelta(seconds=30)
 
 
 class Upkeep:
-    """Runs the background duties of an engine from start to stop."""
+    """Runs the background duties of an engine from start to stop; its own events go to the tenant that opened it."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, tenant_id: str) -> None:
         self._shared = shared
         self._tasks: list[asyncio.Task[None]] = []
-        who = Identity(volk_id="SYS:MEMORY")
+        who = Identity(tenant_id=tenant_id, volk_id="SYS:MEMORY")
         self._system = Caller(shared, who, frozenset({"tenant_id", "user_id", "client_id"}))
 
     async def initialize(self) -> None:
@@ -57,17 +57,20 @@ class Upkeep:
         try:
             if self._shared.embedder is not None:
                 await self._shared.embedder.open()
+            await asyncio.to_thread(self._shared.counter(None).count, "")  # it reads its file at the first count
             await self._tell_left_behind()
             await self._shared.indexer.resume()
         except BaseException:
             await self._close()
             raise
         self._shared.running = True
+        await self._tell(Topic.TIER_OPENED, {"provider": self._shared.tiers.memories.name, "tier": "cold"})
         self._tasks = [
             asyncio.create_task(self._supervised(self._shared.indexer.run)),
             asyncio.create_task(self._supervised(self._write_notes)),
             asyncio.create_task(self._supervised(self._sweep)),
             asyncio.create_task(self._supervised(self._check_space)),
+            asyncio.create_task(self._supervised(self._tell_health)),
         ]
 
     async def stop(self) -> None:
@@ -125,6 +128,18 @@ class Upkeep:
             except TimeoutError:
                 pass
             await self._shared.notes.flush()
+
+    async def _tell_health(self) -> None:
+        """An event whenever the embedder stops answering, and when it is back."""
+        while True:
+            await self._shared.indexer.turned.wait()
+            self._shared.indexer.turned.clear()
+            failing = self._shared.indexer.failing
+            severity = "info" if failing is None else "warning"
+            await self._tell(Topic.HEALTH_CHANGED, {"embedder": failing or "healthy"}, severity=severity)
+
+    async def _tell(self, topic: str, payload: Mapping[str, str], *, severity: str = "info") -> None:
+        await self._shared.bus.publish(self._system.event(topic, payload, severity=severity))
 
     async def _sweep(self) -> None:
         while True:
