@@ -42,8 +42,8 @@ async def test_a_killed_process_loses_no_acknowledged_write_and_tears_none(tmp_p
 
 @requirement("P1")
 async def test_a_writer_that_acknowledges_before_the_commit_does_lose_writes(tmp_path: Path) -> None:
-    lost = 0
     for seed in range(5):
         path = tmp_path / f"{seed}.db"
-        lost += await losses(path, _killed(path, seed=seed, durability="power", mode="early"))
-    assert lost > 0
+        if await losses(path, _killed(path, seed=seed, durability="power", mode="early")):
+            return
+    pytest.fail("nothing was lost, so the test above could not have noticed a loss")

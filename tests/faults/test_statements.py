@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,8 +42,9 @@ class _Fault:
         return fired
 
     def hook(self, connection: apsw.Connection) -> None:
-        """Watch a new connection."""
-        connection.exec_trace = self._trace
+        """Watch a new connection, but for that of the checkpoints, which run beside whatever is watched."""
+        if threading.current_thread().name != "mnemic-checkpoint":
+            connection.exec_trace = self._trace
 
     def _trace(self, _cursor: Any, _sql: str, _values: Any) -> bool:
         self.seen += 1

@@ -297,7 +297,7 @@ async def _walk(provider: Any, scope: MemoryScope, where: MemoryFilter, order: O
 @pytest.mark.store
 @pytest.mark.timeout(90)
 class TestMachine(Machine.TestCase):  # type: ignore[misc,valid-type]  # hypothesis makes the class at run time
-    settings = settings(max_examples=60, stateful_step_count=25)
+    settings = settings(max_examples=40, stateful_step_count=20)
 
 
 @pytest.mark.long
