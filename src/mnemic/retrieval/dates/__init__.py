@@ -11,41 +11,40 @@ from mnemic.retrieval.dates.atoms import CUES
 from mnemic.retrieval.dates.calendar import FEASTS, SEASONS, Span
 from mnemic.retrieval.dates.fields import Found
 from mnemic.retrieval.dates.foreign import foreign_date
-from mnemic.retrieval.dates.lexicon import CARDINALS, MODIFIERS, MONTHS, ORDINALS, PARTS, UNITS, WEEKDAYS, Reader
+from mnemic.retrieval.dates.lexicon import CARDINALS, MODIFIERS, MONTHS, ORDINALS, PARTS, UNITS, WEEKDAYS, Reader, words
 from mnemic.retrieval.dates.phrases import expression
 
 __all__ = ["Interval", "Mention", "mentions", "window"]
 
 _PIECE = 2_000
-_ATTEMPTS = 4_000
-_FOREIGN = 500
-_SIGNAL = re.compile(
-    r"\d|\b(?:"
-    + "|".join(
-        sorted(
-            {
-                *(set(MONTHS) | set(WEEKDAYS) | set(UNITS) | set(PARTS) | set(SEASONS)),
-                *(name.split()[0] for name in FEASTS),
-                *"today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight o'clock oclock half".split(),
-                *"weekend quarter twenties thirties forties fifties sixties seventies eighties nineties".split(),
-                *"day past coming decade nineteen twenty thousand cy".split(),
-            },
-            key=len,
-            reverse=True,
-        )
-    )
-    + r")\b",
-    re.I,
+_ATTEMPTS = 2_000
+_FOREIGN = 200
+_WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_SIGNALS = frozenset(
+    {*MONTHS, *WEEKDAYS, *UNITS, *PARTS, *SEASONS}
+    | {name.split()[0] for name in FEASTS}
+    | words("today tomorrow tmrw tmr yesterday overmorrow tonight now noon noontime midday midnight clock oclock half")
+    | words("weekend past nineteen twenty thousand am pm m")
+    | {"twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"}
 )
+"""A piece of text without a digit and without any of these words names no time."""
 _STARTS = frozenset(
     {*MONTHS, *WEEKDAYS, *UNITS, *PARTS, *SEASONS, *CARDINALS, *ORDINALS, *MODIFIERS, *CUES}
     | {name.split()[0] for name in FEASTS}
-    | set("today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight half quarter q h w the at about".split())
-    | set("twenties thirties forties fifties sixties seventies eighties nineties within over more less prior up as end mid".split())
-    | set("middle start final no cy ' = < >".split())
+    | words(
+        "today tomorrow tmrw tmr yesterday overmorrow tonight now noon midday midnight half quarter q h w the at about"
+    )
+    | words(
+        "twenties thirties forties fifties sixties seventies eighties nineties within over more less prior up "
+        "as end mid"
+    )
+    | words("middle start final no cy ' = < >")
 )
-_AHEAD = re.compile(r"\b(?:will|shall|going to|plan(?:s|ned|ning)?|upcoming|schedule[ds]?|remind|let['’]s)\b|['’]ll\b", re.I)
-_SECOND = timedelta(seconds=1)
+_AHEAD = re.compile(
+    r"\b(?:will|shall|going to|plan(?:s|ned|ning)?|upcoming|schedule[ds]?|remind|let['\u2019]s)\b|['\u2019]ll\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,28 @@ def window(query: str, *, now: datetime) -> Interval | None:
     The last day or month of a range counts in, and "two months ago" is as wide as its unit. Of several expressions the
     narrowest wins.
     """
-    wide = [interval for _, interval, dated in _found(query, now, 16) if dated]
-    return min(wide, key=_length) if wide else None
+    windows: list[Interval] = []
+    last = None
+    for mention, interval, dated in _found(query, now, 16):
+        listed = (
+            last is not None
+            and mention.grain == last.grain
+            and query[last.stop : mention.begin].strip() in {"and", "or", ","}
+        )
+        if dated and listed and windows:
+            windows[-1] = _hull(windows[-1], interval)
+        elif dated:
+            windows.append(interval)
+        last = mention
+    return min(windows, key=_length) if windows else None
+
+
+def _hull(one: Interval, other: Interval) -> Interval:
+    starts, ends = (one.start, other.start), (one.end, other.end)
+    return Interval(
+        None if None in starts else min(side for side in starts if side),
+        None if None in ends else max(side for side in ends if side),
+    )
 
 
 def _length(interval: Interval) -> timedelta:
@@ -115,7 +134,9 @@ def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval
             continue
         preferred = _preferred(intervals[: found.main], now, found.grain, ahead=ahead)
         wide = _aware(found, found.wide, now) or intervals[: found.main]
-        mention = Mention(reader.text[start:end], begin + start, begin + end, preferred, found.grain, _ordered(preferred, intervals))
+        mention = Mention(
+            reader.text[start:end], begin + start, begin + end, preferred, found.grain, _ordered(preferred, intervals)
+        )
         result.append((mention, _preferred(wide, now, found.grain, ahead=ahead), found.dated))
         if len(result) >= limit:
             break
@@ -156,7 +177,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
             space = text.rfind(" ", begin + _PIECE // 2, stop)
             stop = space if space > 0 else stop
         piece = text[begin:stop]
-        if _SIGNAL.search(piece):
+        if _DIGIT.search(piece) or not _SIGNALS.isdisjoint(_WORD.findall(piece.lower())):
             yield begin, piece
         begin = stop
 
@@ -170,7 +191,9 @@ def _aware(found: Found, spans: tuple[Span, ...], now: datetime) -> list[Interva
         for start, end in spans:
             try:
                 interval = Interval(_utc(start, zone, fold), _utc(end, zone, fold))
-                kept = not clocked or (interval.start and interval.start.astimezone(zone).replace(tzinfo=None, fold=0) == start)
+                kept = not clocked or (
+                    interval.start and interval.start.astimezone(zone).replace(tzinfo=None, fold=0) == start
+                )
             except (ValueError, OverflowError):
                 continue
             if kept:
@@ -184,7 +207,7 @@ def _utc(moment: datetime | None, zone: tzinfo, fold: int) -> datetime | None:
 
 
 def _preferred(intervals: list[Interval], now: datetime, grain: str, *, ahead: bool) -> Interval:
-    """Choose the reading by the text's direction: the last that has begun (a day: ended), or the first still to come."""
+    """Choose by the text's direction: the last reading that has begun (a day: ended), or the first still to come."""
     if ahead:
         coming = [one for one in intervals if one.end is None or one.end > now]
         return coming[0] if coming else intervals[0]

@@ -1,4 +1,4 @@
-"""Which day, month or year does a text name by itself? Numeric dates, names of months and days, units with a modifier."""
+"""Which day or month does a text name by itself? Dates in figures, names of months and days, "tomorrow"."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from datetime import timedelta
 from mnemic.retrieval.dates.calendar import Closed, shift, unit_span
 from mnemic.retrieval.dates.clocks import Hit
 from mnemic.retrieval.dates.fields import Date, Fields, around, nearest, valid
-from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, RISKY, UNITS, WEEKDAYS, Reader, century
+from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, PARTS, RISKY, UNITS, WEEKDAYS, Reader, century, words
 
 __all__ = ["CUES", "DAY_ATOMS"]
 
-CUES = frozenset(
-    "in of since until till before after by from to during through thru between on for year due dated early mid late "
-    "earlier later last next this coming following previous past starting beginning throughout around = < >".split()
+CUES = words(
+    "in of since until till before after by from to during through thru between on for year due dated "
+    "early mid late earlier later last next this coming following previous past starting beginning "
+    "throughout around = < >"
 )
 """Words behind which a bare year, month or numeric date is one."""
 
@@ -87,7 +88,12 @@ def _day_month(reader: Reader, at: int, *, loose: bool) -> Hit:
     one, sign, other = int(hit[0][1]), hit[0][2], int(hit[0][3])
     padded = sign == "/" and (hit[0][1][0] == "0" or hit[0][3][0] == "0" or max(one, other) > 12)
     before = reader.word(at - 1)
-    cued = before in CUES or before in WEEKDAYS or before in {"(", "the"} or ((loose or reader.word(hit[1]) == "at") and sign == "/")
+    cued = (
+        before in CUES - {"to", "of", "in", "for"}
+        or before in WEEKDAYS
+        or before in {"(", "the"}
+        or ((loose or reader.word(hit[1]) == "at") and sign == "/")
+    )
     if not (cued or padded) or (one, other) == (24, 7) or reader.word(hit[1]) in {"%", *UNITS}:
         return None
     said = _dated(((None, one, other), (None, other, one)))
@@ -111,7 +117,8 @@ def _on_weekday(reader: Reader, said: Fields, weekday: int, *, strict: bool) -> 
 
 def month_date(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read a date with the month's name, its parts in any order, or the month alone where it surely is one."""
-    pieces, step, stop = {}, at, at
+    pieces: dict[str, int] = {}
+    step = stop = at
     while len(pieces) < 3:
         found = _piece(reader, step, pieces)
         if found is None:
@@ -130,7 +137,12 @@ def _month_fields(reader: Reader, at: int, pieces: dict[str, int], stop: int) ->
     year, month, day = pieces.get("year"), pieces["month"], pieces.get("day")
     if day is None:
         return Fields(year=year, month=month), stop
-    if reader.word(at) in {"may", "march"} and year is None and reader.raw(at).islower() and reader.word(stop).isalpha():
+    if (
+        reader.word(at) in {"may", "march"}
+        and year is None
+        and reader.raw(at).islower()
+        and reader.word(stop).isalpha()
+    ):
         verb = not reader.ordinal(at + 1) and reader.word(at - 1) not in CUES
         if verb:
             return None
@@ -146,7 +158,13 @@ def _piece(reader: Reader, at: int, have: dict[str, int]) -> tuple[str, int, int
     if year and "year" not in have and (have or word.isdecimal()):
         return "year", *year
     day = reader.ordinal(at) or reader.number(at)
-    if day and "day" not in have and 1 <= day[0] <= 31 and word not in {"a", "an"} and not _money_or_clock(reader, at, day[1]):
+    if (
+        day
+        and "day" not in have
+        and 1 <= day[0] <= 31
+        and word not in {"a", "an"}
+        and not _money_or_clock(reader, at, day[1])
+    ):
         return "day", *day
     return _short_year(reader, at, have)
 
@@ -154,7 +172,9 @@ def _piece(reader: Reader, at: int, have: dict[str, int]) -> tuple[str, int, int
 def _money_or_clock(reader: Reader, at: int, stop: int) -> bool:
     clocked = reader.word(stop) in {":", "am", "pm", "o'clock", "oclock", "%"} and stop == at + 1
     glued = reader.glued(at) and reader.word(at - 1) in {":", "$", "€", "£"}
-    dotted = reader.word(stop) == "." and reader.glued(stop) and reader.word(stop + 1).isdecimal() and reader.glued(stop + 1)
+    dotted = (
+        reader.word(stop) == "." and reader.glued(stop) and reader.word(stop + 1).isdecimal() and reader.glued(stop + 1)
+    )
     return clocked or glued or dotted or reader.word(at - 1) in {"$", "€", "£"}
 
 
@@ -163,7 +183,9 @@ def _short_year(reader: Reader, at: int, have: dict[str, int]) -> tuple[str, int
     if "year" in have or "month" not in have or len(word) != 2 or not word.isdecimal():
         return None
     between = reader.word(at - 1)
-    dashed = between in {"-", "/"} and reader.glued(at) and list(have) == ["day", "month"] and reader.word(at - 3) == between
+    dashed = (
+        between in {"-", "/"} and reader.glued(at) and list(have) == ["day", "month"] and reader.word(at - 3) == between
+    )
     return ("year", century(int(word), reader.now), at + 1) if dashed or between == "of" else None
 
 
@@ -173,18 +195,22 @@ def _joint(reader: Reader, at: int) -> int:
         at += 1
     if reader.word(at) == "in":
         return at + 1 if reader.year(at + 1) else at
-    if reader.word(at) in {"of", ",", "the"} or (reader.word(at) in {"-", "/"} and reader.glued(at) and reader.glued(at + 1)):
+    if reader.word(at) in {"of", ",", "the"} or (
+        reader.word(at) in {"-", "/"} and reader.glued(at) and reader.glued(at + 1)
+    ):
         at += 1
     return at + 1 if reader.word(at) == "the" else at
 
 
 def _surely_month(reader: Reader, at: int) -> bool:
     word, before = reader.word(at), reader.word(at - 1)
-    if word not in RISKY:
+    if word not in RISKY or (before in {"and", "or"} and reader.word(at - 2) in MONTHS):
         return True
     if word in {"may", "march"}:
         # "may march", "until May", "in May": the cue decides, "to march" and "this may" need the capital.
-        return before in CUES and (reader.raw(at)[0].isupper() or before not in {"to", "on", "for", "this", "after", "year"})
+        return before in CUES and (
+            reader.raw(at)[0].isupper() or before not in {"to", "on", "for", "this", "after", "year"}
+        )
     return before in CUES
 
 
@@ -197,13 +223,21 @@ def weekday(reader: Reader, at: int, *, loose: bool) -> Hit:
     word = reader.word(step)
     if word not in WEEKDAYS:
         return None
-    if near is None and (reader.word(at - 1) in _RECURRING or (len(word) > 5 and word.endswith("s"))):
+    part = reader.word(step + 1)
+    plural = (len(word) > 5 and word.endswith("s")) or (part.endswith("s") and part[:-1] in PARTS)
+    if near is None and (plural or reader.word(at - 1) in _RECURRING):
         return Fields(impossible=True), step + 1
     day = _day_behind(reader, step + 1)
     if word in RISKY and not (near or day or loose or _surely_weekday(reader, step)):
         return None
     said, stop = day or (None, step + 1)
-    dot = reader.word(stop) == "." and word in RISKY and day is None and reader.glued(stop) and reader.word(stop + 1) != ""
+    dot = (
+        reader.word(stop) == "."
+        and word in RISKY
+        and day is None
+        and reader.glued(stop)
+        and reader.word(stop + 1) != ""
+    )
     return Fields(weekday=WEEKDAYS[word], near=near, day=said), stop + dot
 
 
@@ -224,7 +258,11 @@ def _surely_weekday(reader: Reader, at: int) -> bool:
     beside = reader.word(at - 1) in {"(", "on", "by", "until", "since", "before", "after", "from"}
     follows = after in {"at", "morning", "afternoon", "evening", "night"} or after in MONTHS or after.isdecimal()
     sign = after in {",", "."} and (reader.word(at + 2) in MONTHS or reader.word(at + 2).isdecimal())
-    return beside or ((follows or sign) and reader.raw(at)[0].isupper()) or (follows and reader.word(at) not in {"sun", "sat"})
+    return (
+        beside
+        or ((follows or sign) and reader.raw(at)[0].isupper())
+        or (follows and reader.word(at) not in {"sun", "sat"})
+    )
 
 
 def modified(reader: Reader, at: int, *, loose: bool) -> Hit:
@@ -250,7 +288,11 @@ def day_of_month(reader: Reader, at: int, *, loose: bool) -> Hit:
     in_words = not reader.word(step).isdecimal()
     after = reader.word(stop)
     named = after != "of" or reader.word(stop + 1) in {"the", *MODIFIERS}
-    ends = (not after.isalpha() or after in CUES or after in {"and", "at", "i", "we", "he", "she", "they", "with", "is", "was"}) and named
+    ends = (
+        not after.isalpha()
+        or after in CUES
+        or after in {"and", "at", "i", "we", "he", "she", "they", "with", "is", "was"}
+    ) and named
     return (Fields(day=day[0]), stop) if loose or (ends and not in_words) else None
 
 
@@ -274,10 +316,6 @@ def _days_off(reader: Reader, days: int, stop: int) -> Hit:
 
 def _within(span: Closed, *, grain: str) -> Fields:
     return Fields(within=(span,), grain=grain)
-
-
-def _within(*spans: Closed, grain: str) -> Fields:
-    return Fields(within=spans, grain=grain)
 
 
 DAY_ATOMS = (relative_day, modified, numeric, month_date, weekday)

@@ -13,19 +13,19 @@ __all__ = ["FEASTS", "SEASONS", "Span", "day_span", "edge_of", "month_span", "sh
 Span = tuple[datetime | None, datetime | None]
 Closed = tuple[datetime, datetime]
 
-_LENGTHS: dict[str, dict[str, int]] = {
-    "second": {"seconds": 1},
-    "minute": {"minutes": 1},
-    "hour": {"hours": 1},
-    "day": {"days": 1},
-    "week": {"days": 7},
-    "fortnight": {"days": 14},
-    "month": {"months": 1},
-    "quarter": {"months": 3},
-    "season": {"months": 3},
-    "year": {"years": 1},
-    "decade": {"years": 10},
-    "century": {"years": 100},
+_LENGTHS: dict[str, relativedelta] = {
+    "second": relativedelta(seconds=1),
+    "minute": relativedelta(minutes=1),
+    "hour": relativedelta(hours=1),
+    "day": relativedelta(days=1),
+    "week": relativedelta(days=7),
+    "fortnight": relativedelta(days=14),
+    "month": relativedelta(months=1),
+    "quarter": relativedelta(months=3),
+    "season": relativedelta(months=3),
+    "year": relativedelta(years=1),
+    "decade": relativedelta(years=10),
+    "century": relativedelta(years=100),
 }
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """First month, of the northern half of the world."""
@@ -33,9 +33,10 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 def shift(moment: datetime, count: float, unit: str) -> datetime:
     """Move a moment by so many units; a day that the month lacks becomes its last."""
-    if count != int(count):
-        return moment + (moment + relativedelta(**_LENGTHS[unit]) - moment) * count
-    return moment + relativedelta(**{name: size * int(count) for name, size in _LENGTHS[unit].items()})
+    whole = int(count)
+    moved: datetime = moment + _LENGTHS[unit] * whole
+    further: datetime = moved + _LENGTHS[unit]
+    return moved if whole == count else moved + (further - moved) * (count - whole)
 
 
 def day_span(day: date) -> Closed:

@@ -9,28 +9,29 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.retrieval.dates.calendar import shift, unit_span
 from mnemic.retrieval.dates.fields import Clock, Fields
-from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, PARTS, UNITS, WEEKDAYS, Reader
+from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, PARTS, UNITS, WEEKDAYS, Reader, words
 
 __all__ = ["Hit", "bare_hour", "clock", "hours", "part_of_day"]
 
 Hit = tuple[Fields, int] | None
 
-_HALF = r"(?P<half>[ap]\s?\.?\s?m\b\.?|[ap]\b(?!['’]))"
+_HALF = r"(?P<half>[ap]\s?\.?\s?m\b\.?|[ap]\b(?!['\u2019]))"
 _DIGITAL = re.compile(
-    rf"(?P<h>\d{{1,2}})(?P<sep>[:.h])(?P<m>\d\d)(?!\d)(?:(?<=\d\d):(?P<s>\d\d)(?:[.,]\d{{1,9}})?)?(?:\s?{_HALF})?", re.I
+    rf"(?P<h>\d{{1,2}})(?P<sep>[:.h])(?P<m>\d\d)(?!\d)(?:(?<=\d\d):(?P<s>\d\d)(?:[.,]\d{{1,9}})?)?(?:\s?{_HALF})?",
+    re.IGNORECASE,
 )
-_HOUR = re.compile(rf"(?P<h>\d{{1,2}})\s?{_HALF}", re.I)
-_HALF_WORD = re.compile(rf"{_HALF}", re.I)
-_OFFSET = re.compile(r"(utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d\d))?(?!\d)", re.I)
+_HOUR = re.compile(rf"(?P<h>\d{{1,2}})\s?{_HALF}", re.IGNORECASE)
+_HALF_WORD = re.compile(rf"{_HALF}", re.IGNORECASE)
+_OFFSET = re.compile(r"(utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d\d))?(?!\d)", re.IGNORECASE)
 _NAMED = re.compile(r"\(?([A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+)+)\)?")
 _ABBREVIATIONS = {
     "z": 0, "utc": 0, "gmt": 0, "wet": 0, "cet": 1, "cest": 2, "eet": 2, "eest": 3,
     "est": -5, "edt": -4, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "jst": 9,
 }  # fmt: skip
 _AT = frozenset({"at", "around", "about", "@", "by", "till", "until", "before", "after"})
-_AFTER_HOUR = frozenset(
-    "i we he she they you it and but then for with to when because so sharp on in at from of this that today tomorrow "
-    "yesterday tonight every each until till is was".split()
+_AFTER_HOUR = words(
+    "i we he she they you it and but then for with to when because so sharp on in at from this that today "
+    "tomorrow yesterday tonight every each until till is was"
 )
 _EDGES = {"early": "early", "late": "late", "later": "late"}
 _NAMES = {"noon": 12, "midday": 12, "noontime": 12, "midnight": 0}
@@ -41,7 +42,11 @@ def hours(hour: int, minute: int = 0, second: int = 0, *, half: str = "", exact:
     if hour > 24 or minute > 59 or second > 59 or (hour == 24 and minute):
         return ()
     if half:
-        return ((hour % 12 + (12 if half == "p" else 0), minute, second),) if hour <= 12 else ((hour % 24, minute, second),)
+        return (
+            ((hour % 12 + (12 if half == "p" else 0), minute, second),)
+            if hour <= 12
+            else ((hour % 24, minute, second),)
+        )
     if exact or hour > 12 or hour == 0:
         return ((hour % 24, minute, second),)
     morning, evening = (hour % 12, minute, second), (hour % 12 + 12, minute, second)
@@ -72,7 +77,9 @@ def _digital(reader: Reader, at: int) -> Hit:
     exact = found["h"].startswith("0") or found["sep"] == "h"
     options = hours(int(found["h"]), int(found["m"]), int(found["s"] or 0), half=half, exact=exact)
     # What is no time of day may be a score or a ratio, unless a half of the day was given.
-    return (_said(options, "instant" if found["s"] else "minute"), stop) if options or half or loose_time(found) else None
+    return (
+        (_said(options, "instant" if found["s"] else "minute"), stop) if options or half or loose_time(found) else None
+    )
 
 
 def loose_time(found: re.Match[str]) -> bool:
@@ -174,7 +181,9 @@ def bare_hour(reader: Reader, at: int) -> Hit:
 def _with_zone(reader: Reader, at: int, hit: tuple[Fields, int]) -> Hit:
     said, stop = hit
     # Elsewhere than in a time stamp, 16:30-17:00 is a range.
-    zone = _offset(reader, stop, stamp=said.clock_grain == "instant" or reader.word(at - 1) == "t") or _zone(reader, stop)
+    zone = _offset(reader, stop, stamp=said.clock_grain == "instant" or reader.word(at - 1) == "t") or _zone(
+        reader, stop
+    )
     if zone is None:
         return hit
     return replace(said, zone=zone[0], impossible=said.impossible or zone[0] is None), zone[1]
@@ -191,7 +200,7 @@ def _offset(reader: Reader, at: int, *, stamp: bool) -> tuple[tzinfo | None, int
 
 
 def _zone(reader: Reader, at: int) -> tuple[tzinfo | None, int] | None:
-    """Read a zone behind a clock time; a zone that does not exist is given as None."""
+    """Read a zone behind a clock time; one that does not exist is given as None."""
     named = reader.match(_NAMED, at)
     if named:
         return _iana(named[0][1]), named[1]

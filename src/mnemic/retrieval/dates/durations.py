@@ -16,6 +16,7 @@ Length = tuple[tuple[float, str], ...]
 Read = Callable[[int], Hit]
 
 _FINE = frozenset({"second", "minute", "hour"})
+_AGO = frozenset({"ago", "back", "earlier"})
 _BACK = frozenset({"last", "past", "previous"})
 _AHEAD = frozenset({"next", "coming", "upcoming", "following"})
 
@@ -68,23 +69,22 @@ def offset(reader: Reader, at: int, read: Read) -> Hit:
         return None
     size, stop = length
     word = reader.word(stop)
-    if leading and word not in {"from", "after", "before"}:
-        stop += word == "'"  # in two weeks' time
-        stop += reader.word(stop) == "time"
-        return _at_distance(reader, size, 1), stop
-    if word in {"ago", "back", "earlier"}:
-        return _at_distance(reader, size, -1), stop + 1 + (reader.word(stop + 1) == "today")
-    if word in {"later", "hence"}:
-        return _at_distance(reader, size, 1), stop + 1
     if word in {"from", "after", "before"}:
         return _from_anchor(reader, size, stop, read)
-    return None
+    if leading:
+        stop += word == "'"  # in two weeks' time
+        return None if word in _AGO else (_at_distance(reader, size, 1), stop + (reader.word(stop) == "time"))
+    if word in _AGO:
+        return _at_distance(reader, size, -1), stop + 1 + (reader.word(stop + 1) == "today")
+    return (_at_distance(reader, size, 1), stop + 1) if word in {"later", "hence"} else None
 
 
 def _at_distance(reader: Reader, size: Length, sign: int) -> Fields:
     moment = moved(reader.now, size, sign)
     if _fine(size):
-        return Fields(within=((moment, moment + timedelta(seconds=1)),), grain="instant", wide=(_blurred(moment, size),))
+        return Fields(
+            within=((moment, moment + timedelta(seconds=1)),), grain="instant", wide=(_blurred(moment, size),)
+        )
     return Fields(within=(unit_span(moment, "day"),), grain="day", wide=(_blurred(moment, size),))
 
 
@@ -94,7 +94,7 @@ def _blurred(moment: datetime, size: Length) -> Closed:
     half = (shift(moment, 1, unit) - moment) / 2
     grain = "minute" if unit in _FINE else "day"
     first, last = moment - half, moment + half
-    return (unit_span(moment, "day") if unit == "day" else (unit_span(first, grain)[0], unit_span(last, grain)[1]))
+    return unit_span(moment, "day") if unit == "day" else (unit_span(first, grain)[0], unit_span(last, grain)[1])
 
 
 def _from_anchor(reader: Reader, size: Length, at: int, read: Read) -> Hit:

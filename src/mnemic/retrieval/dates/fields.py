@@ -1,4 +1,4 @@
-"""What has been said of a moment, and which stretches of time can it mean? Fields of an expression, joined and resolved."""
+"""Which stretches of time can it mean, what has been said of a moment? Fields, joined and resolved."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 
 def nearest(days: Iterable[date], floor: date, near: str | None) -> tuple[date, ...]:
-    """Choose from days in order the last before ``floor`` and the first from it on, or the one that the modifier names."""
+    """Choose from days in order the last before ``floor`` and the first from it on, or the one that ``near`` names."""
     past: date | None = None
     for day in days:
         if day < floor:
@@ -216,8 +216,7 @@ def _days(said: Fields, now: datetime) -> Iterable[date]:
     if said.dates:
         return [day for option in said.dates for day in _dates(said, option, now)]
     if said.feast:
-        feast = said.feast
-        return _yearly(said, now, lambda year: feast(year))
+        return _yearly(said, now, said.feast)
     if said.day is not None:
         return _days_of_month(said, said.day, now)
     if said.weekday is not None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["foreign_date"]
 
-_DATE = re.compile(r"\d{1,2}(?:\.|er|º|ª)?\s(?:de\s|di\s|von\s)?[^\W\d_]{3,12}\.?\s(?:de\s|del\s)?(?:1[5-9]|2[01])\d\d(?!\d)")
+_DATE = re.compile(
+    r"\d{1,2}(?:\.|er|º|ª)?\s(?:de\s|di\s|von\s)?[^\W\d_]{3,12}\.?\s(?:de\s|del\s)?(?:1[5-9]|2[01])\d\d(?!\d)"
+)
 _LANGUAGES = ["de", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "ru", "uk", "cs", "tr"]
 # The parser keeps its state in itself and in the tables that it loads on the way.
 _LOCK = Lock()
@@ -37,7 +39,8 @@ def foreign_date(reader: Reader, at: int) -> tuple[Found, int] | None:
 @lru_cache(maxsize=1024)
 def _day(text: str) -> datetime | None:
     with _LOCK:
-        return _parser().get_date_data(text).date_obj
+        found: datetime | None = _parser().get_date_data(text).date_obj
+        return found
 
 
 @lru_cache(maxsize=1)

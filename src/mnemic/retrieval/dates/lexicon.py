@@ -5,11 +5,29 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["CARDINALS", "MODIFIERS", "MONTHS", "ORDINALS", "PARTS", "RISKY", "UNITS", "WEEKDAYS", "Reader", "Token"]
+__all__ = [
+    "CARDINALS",
+    "MODIFIERS",
+    "MONTHS",
+    "ORDINALS",
+    "PARTS",
+    "RISKY",
+    "UNITS",
+    "WEEKDAYS",
+    "Reader",
+    "Token",
+    "century",
+    "words",
+]
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+|[^\w\s]|_")
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as a sentence, to be read more easily."""
+    return frozenset(text.split())
 
 
 def _numbered(rows: str, first: int = 1) -> dict[str, int]:
@@ -24,11 +42,11 @@ WEEKDAYS = _numbered(
     "monday mon|tuesday tue tues|wednesday wed weds|thursday thu thur thurs|friday fri|saturday sat|sunday sun", 0
 )
 WEEKDAYS |= {f"{name}s": day for name, day in WEEKDAYS.items() if name.endswith("day")}
-RISKY = frozenset("may march april june mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept thur".split())
+RISKY = words("may march april june mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept thur")
 """Words that name a month or a day only where something beside them says so."""
 CARDINALS = _numbered(
-    "zero oh|one a an|two couple|three few|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
-    "|seventeen|eighteen|nineteen",
+    "zero oh|one a an|two couple|three few|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    "|sixteen|seventeen|eighteen|nineteen",
     0,
 )
 TENS = _numbered("twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety", 2)
@@ -83,9 +101,10 @@ class Reader:
     def __init__(self, text: str, now: datetime) -> None:
         self.text, self.now = text, now
         self.tokens = [
-            Token(match[0].lower().replace("’", "'").removesuffix("'s"), match.start(), match.end())
+            Token(match[0].lower().replace("\u2019", "'").removesuffix("'s"), match.start(), match.end())
             for match in _TOKEN.finditer(text)
         ]
+        self.moments: dict[tuple[int, bool, int], Any] = {}
         self._begins = [token.begin for token in self.tokens]
 
     def word(self, at: int) -> str:
@@ -109,7 +128,7 @@ class Reader:
         return (found, stop) if stop > at and self.tokens[stop - 1].stop <= found.end() else None
 
     def number(self, at: int) -> tuple[int, int] | None:
-        """Read a whole number below 10 000, in digits or words ("a couple of", "twenty-five", "two thousand and one")."""
+        """Read a whole number below 10 000, in digits or words ("a couple of", "twenty-five", "two thousand")."""
         word = self.word(at)
         if word.isdecimal():
             return (int(word), at + 1) if len(word) <= 4 else None

@@ -33,6 +33,15 @@ def moment(reader: Reader, at: int, *, loose: bool = False, depth: int = 0) -> H
     Returns:
         What is said, and the token behind it; None where no time is named.
     """
+    # The ways to read an expression begin alike; what was read once is not read again.
+    key = (at, loose, depth)
+    if key not in reader.moments:
+        reader.moments[key] = _joined(reader, at, loose=loose, depth=depth)
+    hit: Hit = reader.moments[key]
+    return hit
+
+
+def _joined(reader: Reader, at: int, *, loose: bool, depth: int) -> Hit:
     hit = _atom(reader, at, loose=loose, depth=depth)
     if hit is None and reader.word(at) == "the":
         hit = _atom(reader, at + 1, loose=loose, depth=depth)
@@ -71,9 +80,7 @@ def _more(reader: Reader, said: Fields, at: int, depth: int) -> Hit:
             joined = merge(said, hit[0])
             if joined or step > at:
                 return (joined, hit[1]) if joined else None
-        if reader.word(step) == "t" and reader.glued(step) and reader.glued(step + 1):
-            step += 1
-        elif reader.word(step) in _GLUE:
+        if (reader.word(step) == "t" and reader.glued(step) and reader.glued(step + 1)) or reader.word(step) in _GLUE:
             step += 1
         else:
             return None
@@ -108,7 +115,12 @@ def _hour_before_part(reader: Reader, at: int) -> Hit:
 
 
 def _compound(reader: Reader, at: int, depth: int) -> Hit:
-    return _weekday_beside(reader, at, depth) or _edge(reader, at, depth) or _part_of_unit(reader, at, depth) or _unit_around(reader, at, depth)
+    return (
+        _weekday_beside(reader, at, depth)
+        or _edge(reader, at, depth)
+        or _part_of_unit(reader, at, depth)
+        or _unit_around(reader, at, depth)
+    )
 
 
 def _over(reader: Reader, at: int, words: tuple[str, ...]) -> int:
@@ -154,7 +166,7 @@ def _rest(reader: Reader, said: Fields, edge: str) -> Fields:
 
 
 def _part_of_unit(reader: Reader, at: int, depth: int) -> Hit:
-    """Read "the first week of May", "last 3 days of last year", "the third Monday of next month", "second half of 2020"."""
+    """Read "the first week of May", "last 3 days of last year", "the third Monday of next month"."""
     step = at + (reader.word(at) == "the")
     number = (-1, step + 1) if reader.word(step) in {"last", "final"} else reader.ordinal(step)
     if number is None:
@@ -254,5 +266,7 @@ def _unit_around(reader: Reader, at: int, depth: int) -> Hit:
     starts = [span[0] for span in found.spans if span[0]]
     if kind == "week":
         return Fields(within=tuple(unit_span(start, "week") for start in starts), grain="week"), inner[1]
-    saturdays = [shift(start, 5 - start.weekday() if start.weekday() >= 3 else -2 - start.weekday(), "day") for start in starts]
+    saturdays = [
+        shift(start, 5 - start.weekday() if start.weekday() >= 3 else -2 - start.weekday(), "day") for start in starts
+    ]
     return Fields(within=tuple((one, one + timedelta(days=2)) for one in saturdays), grain="range"), inner[1]

@@ -13,6 +13,7 @@ from mnemic.retrieval.dates.lexicon import MODIFIERS, UNITS, Reader, century
 
 __all__ = ["PERIOD_ATOMS", "numbered"]
 
+_BEYOND = {("before", "last"): -2, ("after", "next"): 2}
 _BEFORE_DECADE = frozenset({"the", "early", "mid", "late", "-"})
 
 
@@ -23,30 +24,34 @@ def _within(*spans: Closed, grain: str) -> Fields:
 def unit(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read "last month", "this calendar year", "the week before last", "the month after next"."""
     step = at + (reader.word(at) == "the")
-    kind = UNITS.get(reader.word(step))
-    side = (reader.word(step + 1), reader.word(step + 2))
-    if reader.word(step) == "weekend" and side in {("before", "last"), ("after", "next")}:
-        return _weekend(reader, -2 if side[0] == "before" else 2), step + 3
-    if kind and side in {("before", "last"), ("after", "next")}:
-        return _unit(reader, kind, -2 if side[0] == "before" else 2), step + 3
+    steps = _BEYOND.get((reader.word(step + 1), reader.word(step + 2)))
+    if steps:
+        return _counted_off(reader, step, steps, step + 3)
     sense = MODIFIERS.get(reader.word(step))
     if sense is None:
         return None
     step += 1 + (reader.word(step + 1) in {"calendar", "whole", "coming", "upcoming"})
-    word = reader.word(step)
-    if word in {"weekend", "weekends"}:
-        return _weekend(reader, {"last": -1, "this": 0, "coming": 0}.get(sense, 1)), step + 1
-    if word in {"working", "business", "work"} and reader.word(step + 1) == "week":
-        monday = _shifted(reader, "week", sense)[0]
+    steps = {"last": -1, "this": 0}.get(sense, 1)
+    if reader.word(step) in {"working", "business", "work"} and reader.word(step + 1) == "week":
+        monday = unit_span(shift(reader.now, steps, "week"), "week")[0]
         return _within((monday, shift(monday, 5, "day")), grain="range"), step + 2
-    kind = UNITS.get(word)
-    if kind is None or word.endswith("s") or (word == "second" and sense != "last"):
+    if reader.word(step) == "weekend" and sense == "coming":
+        steps = 0
+    return None if reader.word(step) == "second" and steps >= 0 else _counted_off(reader, step, steps, step + 1)
+
+
+def _counted_off(reader: Reader, at: int, steps: int, stop: int) -> Hit:
+    """Return the unit named at a place, so many units from now."""
+    word, kind = reader.word(at), UNITS.get(reader.word(at))
+    if word == "weekend":
+        saturday = shift(unit_span(reader.now, "week")[0], 5 + 7 * steps, "day")
+        return _within((saturday, shift(saturday, 2, "day")), grain="range"), stop
+    if kind is None or word.endswith("s"):
         return None
-    return _unit(reader, kind, {"last": -1, "this": 0}.get(sense, 1)), step + 1
-
-
-def _shifted(reader: Reader, kind: str, sense: str) -> Closed:
-    return unit_span(shift(reader.now, {"last": -1, "this": 0}.get(sense, 1), kind), kind)
+    said = _unit(reader, kind, steps)
+    # "The past month" is the calendar's last one, or the thirty days up to now.
+    past = reader.word(at - 1) == "past" and kind in {"week", "month", "quarter", "year"}
+    return (replace(said, wide=((shift(reader.now, -1, kind), reader.now),)) if past else said), stop
 
 
 def _unit(reader: Reader, kind: str, steps: int) -> Fields:
@@ -57,24 +62,16 @@ def _unit(reader: Reader, kind: str, steps: int) -> Fields:
     return _within((start, shift(start, 1, kind)), grain="range" if kind in {"century", "fortnight"} else kind)
 
 
-def _weekend(reader: Reader, steps: int) -> Fields:
-    saturday = shift(unit_span(reader.now, "week")[0], 5 + 7 * steps, "day")
-    return _within((saturday, shift(saturday, 2, "day")), grain="range")
-
-
 def year(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read a year where something says that the number is one."""
     named = reader.word(at) in {"year", "cy"}
     step = at + (2 if named and reader.word(at + 1) == "of" else 1) if named else at
     found = reader.year(step)
-    digits = reader.word(step).isdecimal()
-    if found is None or (not named and _inside(reader, step)):
+    if found is None:
         return None
-    before = reader.word(at - 1)
-    cued = named or loose or before in CUES or (before == "calendar" and digits)
-    if not cued or (not named and _counts(reader, found[1])):
-        return None
-    return Fields(year=found[0]), found[1]
+    cued = loose or reader.word(at - 1) in CUES
+    bare = cued and not _inside(reader, step) and not _counts(reader, found[1])
+    return (Fields(year=found[0]), found[1]) if named or bare else None
 
 
 def _inside(reader: Reader, at: int) -> bool:
@@ -175,23 +172,24 @@ def season(reader: Reader, at: int, *, loose: bool) -> Hit:
     if word not in SEASONS:
         return None
     behind = reader.year(step + 1 + (reader.word(step + 1) == "of"))
-    cued = reader.word(at - 1) == "in" or (reader.word(at - 1) == "the" and reader.word(at - 2) in {"in", "during", "since", "of"})
+    cued = reader.word(at - 1) == "in" or (
+        reader.word(at - 1) == "the" and reader.word(at - 2) in {"in", "during", "since", "of"}
+    )
     if behind is None and near is None and not (cued and word != "fall"):
         return None
-    if behind:
-        years, stop = (behind[0],), behind[1]
-    else:
-        floor, months = _season_floor(reader), SEASONS[word]
-        around = (date(one, months, 1) for one in range(reader.now.year - 2, reader.now.year + 3))
-        years, stop = tuple(day.year for day in nearest(around, floor, None if near == "this" else near)), step + 1
-        years = years[1:] or years if near == "this" else years
+    years = (behind[0],) if behind else _season_years(reader, word, near)
+    stop = behind[1] if behind else step + 1
     starts = [datetime.combine(date(one, SEASONS[word], 1), time()) for one in years]
     return _within(*((start, shift(start, 1, "season")) for start in starts), grain="season"), stop
 
 
-def _season_floor(reader: Reader) -> date:
+def _season_years(reader: Reader, name: str, near: str | None) -> tuple[int, ...]:
     month = reader.now.replace(day=1)
-    return shift(month, -(month.month % 3), "month").date()
+    floor = shift(month, -(month.month % 3), "month").date()
+    if near == "this":
+        return (floor.year if name == "winter" else month.year,)
+    around = (date(one, SEASONS[name], 1) for one in range(month.year - 2, month.year + 3))
+    return tuple(day.year for day in nearest(around, floor, near))
 
 
 def feast(reader: Reader, at: int, *, loose: bool) -> Hit:

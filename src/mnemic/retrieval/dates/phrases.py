@@ -17,7 +17,7 @@ __all__ = ["Result", "expression"]
 
 Result = tuple[Found, int] | None
 
-_JOINTS = frozenset({"-", "–", "—", "to", "until", "till", "til", "through", "thru"})
+_JOINTS = frozenset({"-", "\u2013", "\u2014", "to", "until", "till", "til", "through", "thru"})
 _SINCE = frozenset({"since", "starting", "beginning"})
 _AFTER = frozenset({"after", "later than"})
 _UNTIL = frozenset({"until", "till", "by", "before"})
@@ -91,8 +91,8 @@ def _limited(reader: Reader, said: Fields, at: int) -> Result:
     days = [unit_span(start, "day") for start, _ in found.spans if start]
     starts = [start for start, _ in found.spans]
     if two or word in {"after", "from"}:
-        wide = tuple((start, day[1]) for start, day in zip(starts, days, strict=True))
-        return Found(tuple((start, None) for start in starts), "range", wide, found.zone), limit[1]
+        ends = tuple((start, day[1]) for start, day in zip(starts, days, strict=True))
+        return Found(tuple((start, None) for start in starts), "range", ends, found.zone), limit[1]
     wide = tuple((day[0], start) for start, day in zip(starts, days, strict=True))
     return Found(tuple((None, start) for start in starts), "range", wide, found.zone), limit[1]
 
@@ -159,7 +159,12 @@ def _opened(word: str, said: Fields, found: Found, reader: Reader) -> Found:
     base = _whole(said, found, reader.now)
     if word in _AFTER or word == ">":
         coarse = base.grain not in {*_CLOCKED, "day"} and said.edge != "early"
-        return Found(tuple((end if coarse else start, None) for start, end in base.spans), "range", zone=found.zone, dated=found.dated)
+        return Found(
+            tuple((end if coarse else start, None) for start, end in base.spans),
+            "range",
+            zone=found.zone,
+            dated=found.dated,
+        )
     through = word == "through" or said.edge == "late"
     spans = tuple((None, end if through else start) for start, end in base.spans)
     inclusive = word in {"until", "till", "by"}
@@ -199,15 +204,19 @@ def _ranged(reader: Reader, at: int) -> Result:
     if before and not before[0].clock:
         said, stop = before
         step = stop + (reader.word(stop) in {",", "from", "between", "("})
-        inner = _sides(reader, step, said, between=reader.word(stop) == "between", bare=reader.word(stop) not in {"from", "between"})
+        inner = _sides(
+            reader,
+            step,
+            said,
+            between=reader.word(stop) == "between",
+            bare=reader.word(stop) not in {"from", "between"},
+        )
         if inner:
             return inner
     return _sides(reader, at, Fields(), between=False, plain=True)
 
 
-def _sides(
-    reader: Reader, at: int, outer: Fields, *, between: bool, bare: bool = False, plain: bool = False
-) -> Result:
+def _sides(reader: Reader, at: int, outer: Fields, *, between: bool, bare: bool = False, plain: bool = False) -> Result:
     for counted in (True, False):
         if counted and plain and not reader.number(at):
             continue
@@ -278,7 +287,9 @@ def moment_is_clock(reader: Reader, at: int) -> bool:
     """Tell whether a side of a range begins with a time of day, so that the day behind it is meant for both sides."""
     hit = moment(reader, at)
     day = moment(reader, at, depth=4)
-    return bool(hit and hit[0].clock and hit[0].dated and day and reader.word(at).isdecimal() and not _dates_first(reader, at))
+    return bool(
+        hit and hit[0].clock and hit[0].dated and day and reader.word(at).isdecimal() and not _dates_first(reader, at)
+    )
 
 
 def _dates_first(reader: Reader, at: int) -> bool:
@@ -341,7 +352,9 @@ def _between(reader: Reader, start: Fields, end: Fields) -> Found | None:
         ends = [point for begin, _ in starts if begin for point in _points(begin, end)[0]]
     pairs = _matched(starts, ends)
     if not pairs and last.grain in _CLOCKED:
-        pairs = _matched(starts, [(one + timedelta(days=1), two and two + timedelta(days=1)) for one, two in ends if one])
+        pairs = _matched(
+            starts, [(one + timedelta(days=1), two and two + timedelta(days=1)) for one, two in ends if one]
+        )
     spans = tuple(dict.fromkeys((begin, stop) for begin, stop, _ in pairs))
     if not spans:
         return None
