@@ -171,5 +171,5 @@ def _ranking(question: kit.Asked, hits: MemoryHits) -> dict[str, Any]:
 def _context(block: ContextBlock | None, budget: int) -> dict[str, Any]:
     if block is None:
         return {"context_ids": [], "context_tokens": 0, "budget": budget, "text": ""}
-    ids = [address.key for address in block.injected]
+    ids = [address.key for address in block.claimed]
     return {"context_ids": ids, "context_tokens": block.tokens_used, "budget": budget, "text": block.text}

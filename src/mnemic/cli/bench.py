@@ -113,10 +113,16 @@ def _show(item: dict[str, Any], *, categories: bool) -> None:
     leaks = sum(score.counts["leaked_memories"] + score.counts["leaked_canaries"] for score in item["scores"].values())
     output.print_(
         f"set aside {course['set_aside']}, refused questions {course['refused_questions']}, leaks {leaks}",
-        _table({("ranking" if b is None else f"{b} tokens"): s.overall for b, s in item["scores"].items()}),
+        _table({("ranking" if b is None else f"{b} tokens"): s for b, s in _apart(item["scores"]).items()}),
     )
     if categories:
         output.print_("", _categories(item["scores"][None].categories))
+
+
+def _apart(scores: dict[int | None, scorer.Score]) -> dict[int | None, scorer.Figures]:
+    """The ranking's figures, and of each budget only what its contexts add."""
+    ranking = scores[None].overall
+    return {b: {n: v for n, v in s.overall.items() if b is None or n not in ranking} for b, s in scores.items()}
 
 
 def _table(columns: dict[str, dict[str, float]]) -> Table:
