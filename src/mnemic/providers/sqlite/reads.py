@@ -43,7 +43,8 @@ def select(
 
 def tenant_of_name(reader: Reader, name: str) -> int | None:
     """The small integer of a tenant that has written."""
-    return reader.db.execute(SQL["tenant_id"], (name,)).get  # type: ignore[no-any-return]
+    found: int | None = reader.db.execute(SQL["tenant_id"], (name,)).get
+    return found
 
 
 def get(reader: Reader, scope: MemoryScope, key: str, *, now: datetime) -> MemoryEntry | None:
