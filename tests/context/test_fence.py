@@ -42,7 +42,7 @@ def _break_outs() -> list[str]:
     return ["x" + "".join(chance.choices(pieces, k=chance.randint(1, 8))) + "y" for _ in range(200)]
 
 
-@requirement("INJ-007", "US-003")
+@requirement("INJ-007", "US-003.6")
 @pytest.mark.parametrize("field", ["content", "speaker", "session_id", "volk_id", "user_id", "role"])
 def test_nothing_in_a_memory_leaves_the_fence_or_makes_a_line_of_its_own(field: str) -> None:
     for text in _break_outs():

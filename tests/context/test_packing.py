@@ -48,7 +48,7 @@ _HITS = st.lists(
 )
 
 
-@requirement("REQ-010-042", "REQ-010-044", "INJ-006", "US-003", "TYP-008")
+@requirement("REQ-010-042", "REQ-010-044", "INJ-006", "US-003.1", "TYP-008")
 @pytest.mark.parametrize("counter", _COUNTERS, ids=lambda counter: counter.name)
 @given(hits=_HITS, budget=st.integers(0, 8192), strategy=st.sampled_from(SummarizationStrategy))
 def test_no_block_exceeds_its_budget_and_a_recount_agrees(
@@ -62,7 +62,7 @@ def test_no_block_exceeds_its_budget_and_a_recount_agrees(
     assert set(block.injected) == set(block.claimed)
 
 
-@requirement("US-003", "INJ-006")
+@requirement("US-003.1", "INJ-006")
 @pytest.mark.parametrize("budget", [0, 1, 12])
 def test_a_budget_without_room_gives_an_empty_block(budget: int) -> None:
     block = _pack([_hit("k", "word " * 50)], budget)
@@ -70,7 +70,7 @@ def test_a_budget_without_room_gives_an_empty_block(budget: int) -> None:
     assert (block.text, block.injected, block.tokens_used, block.dropped) == ("", (), 0, 1)
 
 
-@requirement("REQ-010-043", "INJ-005", "FR-012", "US-003")
+@requirement("REQ-010-043", "INJ-005", "FR-012", "US-003.5")
 def test_named_and_pinned_claim_before_similar_and_similar_before_newer() -> None:
     hits = [
         _hit("new", score=0.2, occurred_at=at(20), content="one thing to remember"),
@@ -106,7 +106,7 @@ def test_equally_similar_ones_go_by_recency_then_by_address() -> None:
     assert _keys(_pack(hits)) == ["c", "a", "b"]
 
 
-@requirement("INJ-003", "INJ-005")
+@requirement("INJ-005")
 @pytest.mark.parametrize(
     ("strategy", "first"),
     [

@@ -38,7 +38,7 @@ def _summarize(entries: list[MemoryEntry], max_tokens: int = 2048, **fields: Any
     return summarize_entries(entries, max_tokens=max_tokens, **{**known, **fields})
 
 
-@requirement("REQ-010-022", "REQ-010-023", "US-005", "TYP-007")
+@requirement("REQ-010-022", "REQ-010-023", "US-005.1", "US-005.2", "TYP-007")
 @given(
     strategy=st.sampled_from(SummarizationStrategy),
     max_tokens=st.integers(1, 4096),
@@ -59,7 +59,7 @@ def test_every_summary_fits_and_is_the_sum_of_its_sections(
     assert summary.source_count == len(summary.source_keys)
 
 
-@requirement("REQ-010-021", "US-005")
+@requirement("REQ-010-021")
 def test_what_answers_the_query_stays_when_the_budget_shrinks() -> None:
     for budget in (60, 150, 400):
         told = _summarize(_talk(), budget, query="boats")
@@ -96,7 +96,7 @@ def test_each_strategy_chooses_by_its_measure(strategy: SummarizationStrategy, f
     assert first in _summarize(_talk(), 80, strategy=strategy, query="boats number 36").source_keys
 
 
-@requirement("US-005", "REQ-010-020")
+@requirement("US-005.4", "REQ-010-020")
 @pytest.mark.parametrize("entries", [[], [memory("blank", "\u200b \n ")]])
 def test_nothing_to_tell_gives_an_empty_summary(entries: list[MemoryEntry]) -> None:
     summary = _summarize(entries)
@@ -106,7 +106,7 @@ def test_nothing_to_tell_gives_an_empty_summary(entries: list[MemoryEntry]) -> N
     assert len(told[0]) <= 1 + len("1 January 2026:\n\u200b")
 
 
-@requirement("US-005")
+@requirement("US-005.6")
 def test_the_class_is_the_strictest_of_the_sources() -> None:
     entries = [
         memory("a", "Tea is green.", classification=MemoryClassification.SYSTEM),

@@ -11,7 +11,8 @@ from mnemic.words import day_of
 
 __all__ = ["CLOSE", "OPEN", "Shown", "day_heading", "line", "owner_heading", "render", "when"]
 
-OPEN, CLOSE = "<memory_context>\n", "</memory_context>"
+OPEN = "<memory_context>\n"
+CLOSE = "</memory_context>"
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LONGEST_ID = 32
 

@@ -19,6 +19,7 @@ _FREE_LENGTH, _LENGTH_POWER = 64, 0.25
 _CHARS_PER_TOKEN = 4
 _MOST_CHARS_PER_TOKEN = 16
 _ANY_NUMBER = 999
+_LEAST_LINE = 4  # a reference alone has as many tokens
 _RECENCY_DAYS = 30.0
 _DAY_S = 86_400.0
 
@@ -112,16 +113,16 @@ def _distinct(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
     """Keep the first of those that say the same, and of a summary and its sources the first that claims."""
     said: set[tuple[str, str]] = set()
     covered: set[Address] = set()
-    kept: list[MemoryHit] = []
+    kept: dict[Address, MemoryHit] = {}
     for hit in hits:
         same = ((hit.speaker or "").casefold(), " ".join(hit.content.casefold().split()))
         sources = set(hit.derived_from) if hit.source == "summary" else set()
-        if same in said or hit.address in covered or sources & {other.address for other in kept}:
+        if same in said or hit.address in covered or not sources.isdisjoint(kept):
             continue
         said.add(same)
         covered |= sources
-        kept.append(hit)
-    return kept
+        kept[hit.address] = hit
+    return list(kept.values())
 
 
 class _Bag:
@@ -149,10 +150,10 @@ class _Bag:
             self._take_part(self._waiting, least=0.5)
 
     def _take(self, shown: Shown) -> bool:
+        if self._rest < _LEAST_LINE or len(shown.content) > self._rest * _MOST_CHARS_PER_TOKEN:
+            return False
         owner = owner_heading(shown.entry)
         headings = {owner, owner + day_heading(shown.entry)} - self._headings
-        if self._rest <= 0 or len(shown.content) > self._rest * _MOST_CHARS_PER_TOKEN:
-            return False
         lines = [heading.removeprefix(owner) or owner for heading in headings] + [line(_ANY_NUMBER, shown)]
         cost = sum(map(self._counter.count, lines))
         if cost > self._rest:
