@@ -7,9 +7,7 @@ import pytest
 
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.providers.sqlite import SqliteProvider
-from mnemic.testing import ManualClock
-from mnemic.testing.journal_suite import JournalSuite
-from mnemic.testing.provider_suite import ProviderSuite
+from mnemic.testing import JournalSuite, ManualClock, ProviderSuite
 from mnemic.types import DurabilityMode
 
 

@@ -22,7 +22,8 @@ __all__ = ["ProviderSuite"]
 class ProviderSuite(PointSuite, QuerySuite, PageSuite, SearchSuite):
     """Holds a provider to sections 10.1 to 10.3 of the contract.
 
-    A subclass supplies an async fixture ``provider`` that yields an empty provider of its own to each test.
+    A subclass supplies a fixture ``provider`` that gives each test an empty provider of its own; pytest-asyncio runs in
+    auto mode.
     """
 
     @requirement("PRV-001")
