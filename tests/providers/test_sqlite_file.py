@@ -180,7 +180,7 @@ class Disk(apsw.VFS):
         self.vfs_name, self.quota, self.read_only = name, 1 << 40, False
         super().__init__(name, "")
 
-    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
         if self.read_only and flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
             flags[0] = flags[0] & ~(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) | apsw.SQLITE_OPEN_READONLY
         return DiskFile(self, name, flags)
