@@ -33,7 +33,7 @@ def test_cutting_a_paste_again_changes_nothing() -> None:
     assert ranking_query(once) == once
 
 
-@requirement("US-004")
+@requirement("US-004.2")
 @pytest.mark.parametrize(
     ("asked", "found"),
     [

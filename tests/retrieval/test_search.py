@@ -55,7 +55,7 @@ async def _three(store: InMemoryProvider) -> None:
     await _keep(store, memory("both", "Order abc-123 holds a lamp"), _toward(_TEA, _SEA, 0.5))
 
 
-@requirement("REQ-010-015")
+@requirement("REQ-010-015", "US-004.1")
 async def test_search_by_meaning_finds_what_shares_no_word(store: InMemoryProvider) -> None:
     await _three(store)
 
@@ -64,7 +64,7 @@ async def test_search_by_meaning_finds_what_shares_no_word(store: InMemoryProvid
     assert _keys(hits)[0] == "tea"
 
 
-@requirement("REQ-010-016")
+@requirement("REQ-010-016", "US-004.2")
 async def test_hybrid_search_finds_an_identifier_whose_vector_is_far(store: InMemoryProvider) -> None:
     await _three(store)
 
@@ -143,7 +143,7 @@ async def test_ties_go_to_the_newer_then_by_address(store: InMemoryProvider) -> 
     ]
 
 
-@requirement("US-004")
+@requirement("US-004.5")
 async def test_equal_questions_get_equal_answers(store: InMemoryProvider) -> None:
     await _three(store)
     retriever = Retriever(store)
@@ -252,7 +252,7 @@ async def test_a_turn_outside_the_scope_neither_shows_nor_counts(store: InMemory
     assert here[0].score_parts["next"] == 0
 
 
-@requirement("US-004")
+@requirement("US-004.4")
 async def test_being_shared_by_name_does_not_show_the_turns_around(store: InMemoryProvider) -> None:
     talk = _talk(classification=MemoryClassification.SHARED)
     await fill(store, talk)

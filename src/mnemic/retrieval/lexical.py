@@ -16,7 +16,7 @@ from mnemic.retrieval.settings import Ranking
 from mnemic.types import MemoryEntry
 from mnemic.words import index_text, terms
 
-__all__ = ["Bag", "Bags", "Floats", "Words", "holds"]
+__all__ = ["Bag", "Bags", "Floats", "Matched", "Words", "holds"]
 
 Floats = npt.NDArray[np.float64]
 _KEPT_BAGS = 4096
@@ -48,6 +48,24 @@ def _bag(text: str) -> Bag:
     return Bag(Counter(found), len(found))
 
 
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How well texts match a question by words.
+
+    ``coverage`` is the share of the question's word weight that each text holds; ``breadth`` is what the best text has
+    beyond its one best word, since a question that shares a single word with every text may mean none of them.
+    """
+
+    scores: Floats
+    coverage: Floats
+    breadth: float
+
+    @classmethod
+    def nothing(cls, size: int) -> Matched:
+        """No word was asked."""
+        return cls(np.zeros(size), np.zeros(size), 0.0)
+
+
 class Words:
     """The words of one question with their weight in one store.
 
@@ -69,11 +87,11 @@ class Words:
         """The score that no text can reach: every word of the question, without end."""
         return float((self._ranking.k1 + 1) * self._weights.sum())
 
-    def own(self, bags: Sequence[Bag]) -> Floats:
+    def own(self, bags: Sequence[Bag]) -> Matched:
         """Score texts by themselves."""
         return self._score(self._frequencies(bags), np.array([float(bag.length) for bag in bags]))
 
-    def with_neighbours(self, bags: Sequence[Bag], around: Sequence[Sequence[Bag]]) -> Floats:
+    def with_neighbours(self, bags: Sequence[Bag], around: Sequence[Sequence[Bag]]) -> Matched:
         """Score texts with the words of the turns before and after as a second, weaker column."""
         near_lengths = np.array([float(sum(bag.length for bag in near)) for near in around])
         share = self._ranking.neighbour_words * np.minimum(
@@ -91,11 +109,13 @@ class Words:
         row = self._rows[bag] = [bag.counts.get(term, 0) for term in self._wanted]
         return row
 
-    def _score(self, frequencies: Floats, lengths: Floats) -> Floats:
+    def _score(self, frequencies: Floats, lengths: Floats) -> Matched:
         k1, b = self._ranking.k1, self._ranking.b
         damping = k1 * (1 - b + b * lengths / self._mean)
-        scores: Floats = (frequencies * (k1 + 1) / (frequencies + damping[:, None])) @ self._weights
-        return scores
+        gains = frequencies * (k1 + 1) / (frequencies + damping[:, None]) * self._weights
+        scores: Floats = gains.sum(axis=1)
+        beyond = scores - gains.max(axis=1) if len(self._wanted) > 1 else scores
+        return Matched(scores, scores / self.highest, float(beyond.max()) / self.highest)
 
 
 def _rarity(rows: int, rows_with: int) -> float:

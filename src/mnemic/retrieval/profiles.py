@@ -11,7 +11,7 @@ import numpy as np
 from mnemic.errors import InvalidInputError
 from mnemic.retrieval.settings import Ranking
 
-__all__ = ["PROFILES", "check_profile", "formula"]
+__all__ = ["PROFILES", "base", "check_profile", "formula"]
 
 _DEFAULTS = Ranking()
 _STEP = 100  # similarity counts in hundredths where recency decides between near equals

@@ -11,7 +11,7 @@ import numpy as np
 
 from mnemic.ports import Embedder, IMemoryProvider, MemoryFilter
 from mnemic.retrieval.candidates import Pair, Turns, merged, turns_around
-from mnemic.retrieval.lexical import Bags, Floats, Words, holds
+from mnemic.retrieval.lexical import Bags, Floats, Matched, Words, holds
 from mnemic.retrieval.profiles import base, check_profile, formula
 from mnemic.retrieval.query import FRAME_QUESTIONS, frame_of, literals, project, ranking_query
 from mnemic.retrieval.settings import Decay, Ranking
@@ -186,32 +186,33 @@ class Retriever:
 
     def _own_base(self, request: SearchRequest, pool: _Pool, words: Words | None) -> Floats:
         bags = [self._bags.of(entry) for entry in pool.entries]
-        raw = words.own(bags) if words else np.zeros(len(bags))
-        mixed: Floats = base(self._mixture(request, pool, words, raw))
+        matched = words.own(bags) if words else Matched.nothing(len(bags))
+        mixed: Floats = base(self._mixture(request, pool, matched))
         return mixed
 
-    def _mixture(self, request: SearchRequest, pool: _Pool, words: Words | None, raw: Floats) -> dict[str, Floats]:
+    def _mixture(self, request: SearchRequest, pool: _Pool, matched: Matched) -> dict[str, Floats]:
         """The scaled channels and the weight between them."""
-        lexical = raw / raw.max() if raw.max() > 0 else raw
+        best = matched.scores.max()
+        lexical = matched.scores / best if best > 0 else matched.scores
         cosine = pool.cosine()
-        coverage = raw / words.highest if words else np.zeros_like(raw)
-        if np.isnan(cosine).all():
-            weight = 1.0
-        elif words is None:
-            weight = 0.0
-        else:
-            found = min(1.0, float(coverage.max()) / self._ranking.full_coverage)
-            sure = _sureness(cosine, request.model_id)
-            weight = self._ranking.lexical_weight * found * (1 - self._ranking.surety * sure)
+        weight = 1.0 if np.isnan(cosine).all() else self._lexical_weight(request, matched, cosine)
         return {
             "lexical": lexical,
             "dense": _scaled(cosine, lexical),
-            "weight": np.full(len(raw), weight),
-            "literal": np.zeros(len(raw)),
-            "literal_weight": np.zeros(len(raw)),
-            "coverage": coverage,
+            "weight": np.full(len(lexical), weight),
+            "literal": np.zeros(len(lexical)),
+            "literal_weight": np.zeros(len(lexical)),
+            "coverage": matched.coverage,
             "cosine": cosine,
         }
+
+    def _lexical_weight(self, request: SearchRequest, matched: Matched, cosine: Floats) -> float:
+        """Words weigh more the more of the question they cover, and less the surer the nearest vector is."""
+        ranking = self._ranking
+        found = min(1.0, float(matched.coverage.max()) / ranking.full_coverage)
+        broad = min(1.0, matched.breadth / ranking.full_breadth)
+        found *= ranking.single_word + (1 - ranking.single_word) * broad
+        return ranking.lexical_weight * found * (1 - ranking.surety * _sureness(cosine, request.model_id))
 
     def _ranked(self, request: SearchRequest, pool: _Pool, words: Words | None, text: str) -> MemoryHits:
         parts = self._parts(request, pool, words, text)
@@ -251,9 +252,9 @@ class Retriever:
         bags = [self._bags.of(entry) for entry in pool.entries]
         pairs = [pool.turns.around(entry) for entry in pool.entries]
         around = [[self._bags.of(near) for near in pair if near] for pair in pairs]
-        raw = words.with_neighbours(bags, around) if words else np.zeros(len(bags))
-        parts = self._mixture(request, pool, words, raw)
-        parts["own"] = words.own(bags) / words.highest if words else np.zeros(len(bags))
+        matched = words.with_neighbours(bags, around) if words else Matched.nothing(len(bags))
+        parts = self._mixture(request, pool, matched)
+        parts["own"] = (words.own(bags) if words else matched).coverage
         wanted = literals(text) if words else ()
         if wanted:
             parts["literal"] = np.array([holds(entry, wanted) for entry in pool.entries])

@@ -70,6 +70,10 @@ class Ranking:
     """Weight of the words where much of the question's word weight is found."""
     full_coverage: float = 0.2
     """The share of word weight from which on the words have their full weight."""
+    full_breadth: float = 0.1
+    """The same for the share that the best hit has beyond its one best word."""
+    single_word: float = 0.3
+    """What is left of the words' weight where no more than one word is shared."""
     neighbour_words: float = 0.7
     """How much a word of the turn before or after counts."""
     neighbour_terms: int = 40
@@ -99,8 +103,10 @@ class Ranking:
 
 _MOST: Mapping[str, float] = {
     **dict.fromkeys(("speaker", "recency", "importance"), 0.1),
-    **dict.fromkeys(("b", "lexical_weight", "neighbour_words", "surety", "literal", "length_power"), 1.0),
+    **dict.fromkeys(
+        ("b", "lexical_weight", "single_word", "neighbour_words", "surety", "literal", "length_power"), 1.0
+    ),
     "smoothing": 0.5,
 }
-_ABOVE_NOTHING = frozenset({"k1", "full_coverage", "length_from", "candidates", "neighbour_terms"})
+_ABOVE_NOTHING = frozenset({"k1", "full_coverage", "full_breadth", "length_from", "candidates", "neighbour_terms"})
 _NUMBERS = tuple(each.name for each in fields(Ranking))
