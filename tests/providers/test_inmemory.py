@@ -8,7 +8,7 @@ import pytest
 from mnemic.ports import Capability, Unit, VectorWrite
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.testing import ManualClock, requirement
-from mnemic.testing.strategies import TENANT, at, memory, place
+from mnemic.testing.strategies import TENANT, at, fill, memory, place
 from mnemic.types import DurabilityMode
 
 pytestmark = pytest.mark.store
@@ -42,6 +42,13 @@ async def test_an_entry_ends_at_its_moment_by_the_clock(provider: InMemoryProvid
     clock.advance(timedelta.resolution)
     assert await provider.get(place(), "k") is None
     assert not await provider.delete(place(), "k")
+
+
+@requirement("FR-020")
+async def test_without_a_clock_of_its_own_it_goes_by_that_of_the_machine() -> None:
+    provider = InMemoryProvider()
+    await fill(provider, [memory("ended", expires_at=at(-9_000)), memory("k", expires_at=at(300_000))])
+    assert [address.key for address in await provider.keys(TENANT)] == ["k"]
 
 
 async def test_the_cache_keeps_tenants_and_models_apart(provider: InMemoryProvider) -> None:

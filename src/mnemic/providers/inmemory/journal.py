@@ -38,8 +38,11 @@ class InMemoryJournal(Journal):
 
     durability = DurabilityMode.MEMORY
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock | None) -> None:
         self._clock, self._state = clock, State()
+
+    def _now(self) -> datetime:
+        return self._clock.now() if self._clock else datetime.now(UTC)
 
     async def commit(self, unit: Unit) -> None:
         """Keep a unit."""
@@ -95,7 +98,7 @@ class InMemoryJournal(Journal):
 
     def _known(self, record: IdempotencyRecord) -> bool:
         there = self._state.idempotency.get((record.tenant_id, record.key))
-        return there is not None and there.expires_at > self._clock.now()
+        return there is not None and there.expires_at > self._now()
 
     def _chained(self, unit: Unit) -> Iterator[AuditRow]:
         heads: dict[tuple[str, str], AuditRow] = {}

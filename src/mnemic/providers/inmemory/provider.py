@@ -49,13 +49,13 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
     """Keeps everything in this process and nothing beyond it.
 
     Args:
-        clock: By which entries expire and tombstones are dated.
+        clock: By which entries expire and tombstones are dated; None means the machine's.
     """
 
     name: ClassVar[str] = "inmemory"
     capabilities = ~(Capability.COLLECTIONS | Capability.PERSISTENT | Capability.EVENTUAL)
 
-    def __init__(self, *, clock: Clock) -> None:
+    def __init__(self, *, clock: Clock | None = None) -> None:
         super().__init__(clock)
 
     # ---- one entry
@@ -95,14 +95,14 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
         if slot.live is None or not in_scope(slot.live, scope):
             return None
         expires_at = slot.live.expires_at
-        return slot if expires_at is None or expires_at > self._clock.now() else None
+        return slot if expires_at is None or expires_at > self._now() else None
 
     async def delete(self, scope: MemoryScope, key: str, *, version: int | None = None) -> bool:
         """Leave a tombstone of the next version."""
         slot = self._readable_slot(scope, point(scope, key))
         if slot is None or version not in {None, slot.version}:
             return False
-        self._state.bury(Deletion(address=slot.address, version=slot.version + 1, at=self._clock.now()))
+        self._state.bury(Deletion(address=slot.address, version=slot.version + 1, at=self._now()))
         return True
 
     async def annotate(self, scope: MemoryScope, key: str, *, version: int, **derived: Any) -> bool:
@@ -173,7 +173,7 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
         return Page(items=tuple(detached(entry) for _, entry in rest[:limit]), next_cursor=cursor)
 
     def _find(self, scope: MemoryScope, where: MemoryFilter | None) -> Found:
-        return self._state.find(tenant_of(scope), scope, where, self._clock.now())
+        return self._state.find(tenant_of(scope), scope, where, self._now())
 
     # ---- search
 
