@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 __all__ = ["FAMILIES", "MULTIPLE", "attribute_spans", "without_attributes"]
@@ -43,12 +44,12 @@ budget = budget\b
 goal = (?:my|our|the|current|savings|reading|weekly|daily) (?:\w+ )?(?:goal|target)\b|(?:aim|aiming|hoping|determined) (?:to|for) (?:reach|hit|read|save|run)
 coffee = (?:coffee|morning|usual) (?:order|drink)|(?:drink|have|order|take) (?:my )?coffee|my usual (?:coffee|drink)
 lead = (?:team|tech|project|squad) lead\b|leads the|in charge of|head of
-insurance = insur(?:er|ance|ed)\b
+insurance = (?:my|our|new|which|what|health|car|home|travel) (?:\w+ )?insur(?:er|ance)|insured (?:by|with)
 medication = medic(?:ine|ation)|\bdos(?:e|age)\b|prescri\w+|\bmg\b
 provider = host(?:ed|ing)(?: provider| on| by| at)?\b|deploy(?:s|ed)? (?:on|to)
 database = database\b
 hobby* = hobb(?:y|ies)|free time|spare time|on weekends|pastime
-language* = (?:speak|speaks|know|learn(?:ing)?) (?:the )?(?:language|[A-Z]\w+(?:ese|ish|ian|ic|an|ek|ch)\b)|languages? i (?:know|speak)|language i know|conversation in\b
+language* = (?:speak|speaks|know|learn(?:ing)?) (?:the )?(?:language|\w{2,12}(?:ese|ish|ian|ic|an|ek|ch)\b)|languages? i (?:know|speak)|language i know|conversation in\b
 pet* = lives with me|(?:have|own|got|adopted) (?:an? |two |three |\d )(?:\w+ )?(?:dogs?|cats?|rabbits?|geckos?|puppy|kittens?|beagles?|parrots?|hamsters?)\b|\bpets?\b
 like* = (?:i|we) (?:really |absolutely |just )?(?:love|like|enjoy|adore)\b|one of my (?:favou?rite|best)
 allergy* = allerg\w+
@@ -57,10 +58,7 @@ allergy* = allerg\w+
 
 def _read(families: str) -> list[tuple[str, re.Pattern[str]]]:
     rows = (line.split(" = ", 1) for line in families.strip().splitlines())
-    return [
-        (name, re.compile(rf"\b(?:{pattern})" if pattern[0] != "(" else pattern, re.IGNORECASE))
-        for name, pattern in rows
-    ]
+    return [(name, re.compile(rf"\b(?:{pattern})")) for name, pattern in rows]
 
 
 MULTIPLE: Final = frozenset(name.removesuffix("*") for name, _ in _read(_FAMILIES) if name.endswith("*"))
@@ -72,6 +70,8 @@ _PATTERNS: Final = [(name.removesuffix("*"), pattern) for name, pattern in _read
 FAMILIES: Final = frozenset(name for name, _ in _PATTERNS)
 """The attributes that have a family of wordings."""
 
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)  # keeps every place, as str.lower does not
+
 
 def attribute_spans(clause: str) -> list[tuple[str, int, int]]:
     """Find the attribute families that a clause speaks of, with the place of the words that tell.
@@ -82,7 +82,8 @@ def attribute_spans(clause: str) -> list[tuple[str, int, int]]:
     Returns:
         Name of the family, start and end, each family once, in the order of the table.
     """
-    found = ((name, pattern.search(clause)) for name, pattern in _PATTERNS)
+    lowered = clause.translate(_LOWER)
+    found = ((name, pattern.search(lowered)) for name, pattern in _PATTERNS)
     return [(name, *match.span()) for name, match in found if match]
 
 
@@ -90,5 +91,5 @@ def without_attributes(clause: str, names: tuple[str, ...]) -> str:
     """Leave out the words that speak of the named families; what is left tells which one of several is meant."""
     for name, pattern in _PATTERNS:
         if name in names:
-            clause = pattern.sub(" ", clause)
+            clause = pattern.sub(" ", clause.translate(_LOWER))
     return clause

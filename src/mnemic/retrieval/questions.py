@@ -35,7 +35,7 @@ class Asked:
     """What a question wants.
 
     ``subject`` is empty where no person is told apart; ``named`` tells of names in the question; ``details`` are the
-    telling stems beside the words of the attribute; ``present`` is the tense of its verb.
+    telling stems beside the words of the attribute; ``pivots`` may name the version that is told from ("before Porto"); ``present`` is the tense of its verb.
     """
 
     attributes: tuple[str, ...]
@@ -43,6 +43,7 @@ class Asked:
     named: bool
     stems: frozenset[str]
     details: frozenset[str]
+    pivots: frozenset[str]
     attitude: Attitude
     present: bool
 
@@ -69,7 +70,13 @@ _NOW = (
     "|most recent|most recently|any ?more"
 )
 _FIRST = "originally|initially|(?:at )?first|to begin with|in the beginning|oldest|earliest|start(?:ed)? (?:out|off)|at the start"
-_PAST = "used to|previous|previously|prior|formerly?|before|earlier|old|back then|in the past|until recently|ex"
+_PAST = "used to|previous|previously|prior|formerly?|before(?! now\\b)|back then|in the past|until recently"
+_PAST_TOO = "earlier|old|ex"
+_PIVOT = re.compile(
+    r"\b(?:before|prior to|preced(?:es|ed|ing)|until|been|(?:switch|chang|mov|swap|go|went|get|got|start|turn)\w* (?:\w+ )?(?:to|with|on|over to))\b"
+    r"(.{1,80})",
+    re.IGNORECASE,
+)
 _WHEN = r"^\W*(?:since )?(?:when|how long ago|(?:on |at )?(?:which|what) (?:date|day|month|year))\b(?! i\b| we\b)"
 # The first that matches tells.
 _ATTITUDES: Final = (
@@ -78,8 +85,9 @@ _ATTITUDES: Final = (
     (Attitude.FIRST, _any(_FIRST)),
     (Attitude.WHEN, re.compile(_WHEN, re.IGNORECASE)),
     (Attitude.AS_OF, _DATE),
-    (Attitude.NOW, _any(_NOW)),
     (Attitude.PAST, _any(_PAST)),
+    (Attitude.NOW, _any(_NOW)),
+    (Attitude.PAST, _any(_PAST_TOO)),
 )
 _ASKED_NAME = re.compile(rf"(?<=[\w,'\"] )(?!(?:I|I'm|I've|{_MONTHS})\b)[^\W\d_a-z]\w")
 _ASKS_PAST = _any("did|was|were|had|used to")
@@ -113,6 +121,7 @@ def asked(query: str) -> Asked:
         named=_ASKED_NAME.search(question) is not None,
         stems=stems,
         details=_details(question, stems, families),
+        pivots=frozenset(query_terms(pivot.group(1))) if (pivot := _PIVOT.search(question)) else frozenset(),
         attitude=next((attitude for attitude, pattern in _ATTITUDES if pattern.search(question)), Attitude.PLAIN),
         present=not _ASKS_PAST.search(question),
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from mnemic.retrieval.attributes import attribute_spans
 from mnemic.words import is_named, query_terms
 
-__all__ = ["SELF", "Certainty", "Slot", "Tense", "first_person", "slots_of", "someone_else"]
+__all__ = ["SELF", "Certainty", "Slot", "Tense", "first_person", "slots_of", "someone_else", "without_filler"]
 
 SELF: Final = "self"
 """The subject of what an unnamed writer says about themselves."""
@@ -39,12 +39,15 @@ class Tense(StrEnum):
     FUTURE = "future"
 
 
+_FACTUAL: Final = frozenset({Certainty.ASSERTED, Certainty.NEGATED})
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One thing said about one attribute of one subject.
 
-    ``attribute`` is the name of a family of wordings or the joined stems of the relation; ``cue`` is ``correction``,
-    ``change`` or ``none``.
+    ``attribute`` is the name of a family of wordings or the joined stems of the relation; it is empty where the slot tells
+    only how a whole short text is meant and of whom it speaks. ``cue`` is ``correction``, ``change`` or ``none``.
     """
 
     subject: str
@@ -67,24 +70,32 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 
+_CLOSING = re.compile(
+    r"(?<=[.!,])\s+(?:just (?:so you know|saying|fyi)|fyi|btw|by the way|for the record|for what it's worth|thanks?|thank you|ok(?:ay)?|lol)[\s.!]*$",
+    re.IGNORECASE,
+)
+
 
 def _any(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 _HYPOTHETICAL = _any(
+    "idea|someday|one (?:fine )?day|undecided|not decided|without any decision|under discussion|conceivabl[ey]|possibl[ey]|potentially"
+    "|in two minds|on the fence|itching to|picture me|not happening|not yet|propos(?:al|ed|es)|tentative(?:ly)?|contemplat\\w+|mull\\w*"
+    "|debating|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*|what if|"
     "if|wish|imagin(?:e|ing)|wonder(?:s|ed|ing)?|suppos(?:e|ing)|would|could|might|maybe|perhaps|in theory|hypothetical(?:ly)?"
     "|dream(?:s|ed|t|ing)? (?:of|about)|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?"
 )
 _PLANNED = _any(
     "plan(?:s|ning|ned)? (?:to|on)|going to (?!work|school|bed|sleep|the)|gonna|will|won't|hop(?:e|es|ing) to|wants? to|intend(?:s|ing)?"
     "|about to|looking (?:to|at)|(?:starting|from|by) (?:next|tomorrow)|next (?:week|month|year|spring|summer|autumn|fall|winter)"
-    "|someday|one day|eventually"
+    "|eventually"
 )
 _WILL = re.compile(r"\w'll\b", re.IGNORECASE)
 _REPORTED = re.compile(
     r"(?<!\bi )(?<!\bi've )\b(?:told|tells|said|says|claim(?:s|ed)?|mentions|reckons|thinks|believes|rumou?r|apparently"
-    r"|according to|i heard)\b",
+    r"|according to|acc\. to|i heard|inform(?:s|ed) me|brag\w*|swears|insists|boasts?|wrote to me)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
@@ -98,6 +109,13 @@ _STILL = _any(
     "now|nowadays|these days|currently|at the moment|today|still|moved|switched|changed|since|joined|started|became|got"
     "|as of|recently|just|promoted|upgraded|replaced|(?:was|were|been) (?:born|created|founded|written|performed|made|developed)"
 )
+_QUOTED = re.compile(
+    r"[\"\u201c\u00ab](?=[^\"\u201c\u201d\u00ab\u00bb]*\s)[^\"\u201c\u201d\u00ab\u00bb]{12,}[\"\u201d\u00bb]"
+)
+_NAMED_FIRST = re.compile(r"^([A-Z]\w+):\s+(?=\S+\s+\S|\S+:)")
+_LABELS = frozenset("note update correction reminder edit info todo news status fyi ps btw address diary log".split())
+_ASIDE = re.compile(r"\([^)]{0,60}\)|,[^,]{1,40} (?:is|are) (?:out|gone|history|over|done)\b")
+_SHORT_WORDS: Final = 30
 _CORRECTION = _any(
     "actually|correction|scratch that|i was wrong|i misspoke|not .{1,40} but|rather than|to correct|my mistake|sorry"
 )
@@ -155,6 +173,11 @@ _TIMELY = frozenset(
 )
 
 
+def without_filler(text: str) -> str:
+    """Take off what opens and closes a statement without a meaning of its own ("by the way", "just so you know")."""
+    return _CLOSING.sub("", _FILLER.sub("", text, count=1))
+
+
 def first_person(clause: str) -> bool:
     """Tell whether a clause speaks of its writer; the first of a name is none."""
     return _FIRST_PERSON.search(_REGNAL.sub(r"\1", clause)) is not None
@@ -182,13 +205,39 @@ def slots_of(text: str, *, speaker: str | None = None, role: str | None = None) 
     """
     me = (speaker or "").strip().casefold() if is_named(speaker) else SELF
     found: dict[Slot, None] = {}
+    whole = _whole(text[:_LONGEST_CLAUSE], me) if len(text) <= _LONGEST_CLAUSE else None
+    if whole:
+        found[whole] = None
     for clause in _clauses(text):
         for slot in _clause_slots(clause, me):
+            if whole:
+                slot = _framed(slot, whole)
             if role != "assistant" or slot.subject != me:
                 found[slot] = None
         if len(found) >= _MOST_SLOTS:
             break
     return tuple(found)[:_MOST_SLOTS]
+
+
+def _whole(text: str, me: str) -> Slot | None:
+    """How a short text is meant as a whole, where that is not as a plain fact about its writer: a slot of no attribute."""
+    if len(text.split()) > _SHORT_WORDS:
+        return None
+    named = _NAMED_FIRST.match(text)
+    who = named.group(1).casefold() if named and named.group(1).casefold() not in _LABELS else me
+    frame = _ASIDE.sub("", _QUOTED.sub(" ", text))
+    polarity, certainty, tense, cue = _mood(frame)
+    if certainty in _FACTUAL and frame != text and _QUOTED.search(text):
+        certainty = Certainty.REPORTED
+    if who == me and certainty in _FACTUAL and tense is Tense.NOW:
+        return None
+    return Slot(who, "", "", polarity, certainty, tense, cue)
+
+
+def _framed(slot: Slot, whole: Slot) -> Slot:
+    subject = whole.subject if slot.subject == SELF else slot.subject
+    certainty = slot.certainty if whole.certainty in _FACTUAL else whole.certainty
+    return replace(slot, subject=subject, certainty=certainty)
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -200,7 +249,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 def _clause_slots(raw: str, me: str) -> Iterator[Slot]:
     clause = _FILLER.sub("", raw).strip().rstrip(".!\"' ")
-    mood = _mood(raw)
+    mood = _mood(_ASIDE.sub("", raw))
     relations = [(who, relation, value) for who, relation, value in _relations(clause, me) if not first_person(who)]
     subject = _subject(clause, relations, me)
     for name, start, end in attribute_spans(clause):

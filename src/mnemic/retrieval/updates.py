@@ -54,8 +54,7 @@ class _Likeness:
     cosine: float
 
 
-_LOOSE: Final = _Likeness(0.45, 0.3)
-_CLOSE: Final = _Likeness(0.85, 0.5)
+_LOOSE: Final = _Likeness(0.4, 0.3)
 _TURNS: Final = _Likeness(0.85, 0.3)
 
 
@@ -74,6 +73,7 @@ class _Member:
     value: str
     fact: bool
     past: bool
+    stems: frozenset[str]
 
 
 def order_updates(hits: Sequence[Hit], asked: Asked, *, as_of: datetime | None = None) -> Order:
@@ -118,14 +118,12 @@ def _group(hits: Sequence[Hit], asked: Asked) -> list[_Member]:
     """Find the hits about the attribute that is asked for, by slots where they were read, else by likeness."""
     if any(name in MULTIPLE for name in asked.attributes):
         return []
-    key = _family_key(hits, asked)
-    if key is not None:
-        return _telling(_of_slot(hits, key), hits, asked)
-    key = _relation_key(hits, asked)
+    family = _family_key(hits, asked)
+    key = family or _relation_key(hits, asked)
     members = _telling(_of_slot(hits, key), hits, asked) if key is not None else []
-    if key is not None and key[0] != SELF:
+    if (key is not None and key[0] != SELF) or (family and len(hits[0].stems) > _SHORT_STEMS):
         return members
-    # A relation is one wording of an attribute; what else is alike may be another wording of it.
+    # What was read is one wording of the attribute; what is alike may be another.
     known = {member.place for member in members}
     alike = [_member(place, hits[place], ()) for place in _alike(hits, asked) if place not in known]
     return sorted(members + alike, key=lambda member: member.place)
@@ -153,7 +151,7 @@ def _relation_key(hits: Sequence[Hit], asked: Asked) -> Key | None:
     best: tuple[int, Key] | None = None
     for place, hit in enumerate(hits[:10]):
         for slot in hit.slots:
-            found = _shared(slot, asked, best_hit=not place)
+            found = _shared(slot, asked, best_hit=not place) if slot.attribute else 0
             if found and (best is None or found > best[0]):
                 best = found, (slot.subject, slot.attribute)
     return best[1] if best else None
@@ -186,10 +184,11 @@ def _of_slot(hits: Sequence[Hit], key: Key) -> list[_Member]:
 
 
 def _member(place: int, hit: Hit, slots: Sequence[Slot]) -> _Member:
-    facts = [slot for slot in slots if slot.certainty in _FACTS]
+    told = slots or [slot for slot in hit.slots if not slot.attribute]
+    facts = [slot for slot in told if slot.certainty in _FACTS and (slots or slot.subject == SELF)]
     now = [slot for slot in facts if slot.tense is Tense.NOW]
     value = (now or facts or list(slots))[0].value if slots else ""
-    return _Member(place, hit.at or _EARLIEST, value, bool(facts) or not slots, bool(facts) and not now)
+    return _Member(place, hit.at or _EARLIEST, value, bool(facts) or not told, bool(facts) and not now, hit.stems)
 
 
 def _alike(hits: Sequence[Hit], asked: Asked) -> list[int]:
@@ -215,7 +214,7 @@ def _likeness(short: bool, asked: Asked) -> _Likeness | None:  # noqa: FBT001 - 
     if asked.attitude is Attitude.NEVER or (asked.attitude is Attitude.PLAIN and not asked.present):
         return None
     if asked.attitude is Attitude.PLAIN:
-        return None if asked.named else _CLOSE if short else _TURNS
+        return None if asked.named else _LOOSE if short else _TURNS
     return _LOOSE if short else _TURNS if asked.attitude is Attitude.NOW else None
 
 
@@ -232,8 +231,14 @@ def _wanted(members: Sequence[_Member], asked: Asked, as_of: datetime | None) ->
 
 
 def _named(members: Sequence[_Member], asked: Asked) -> _Member | None:
-    """The version whose value the question itself names, as in "before I lived in Porto"."""
-    named = [member for member in members if (stems := set(query_terms(member.value))) and stems <= asked.stems]
+    """The first version with the value that the question itself names, as in "before I lived in Porto"."""
+    facts = [member for member in members if member.fact]
+    telling = {
+        stem
+        for stem in asked.pivots
+        if 0 < sum(stem in member.stems for member in facts) <= max(1, len(facts) * 2 // 3)
+    }
+    named = [member for member in facts if telling & member.stems]
     return min(named, key=lambda member: member.at, default=None)
 
 
@@ -242,7 +247,7 @@ def _sorting(asked: Asked, pivot: _Member | None, as_of: datetime | None) -> Cal
         return -(member.at - _EARLIEST).total_seconds()
 
     def past(member: _Member) -> tuple[object, ...]:
-        later = pivot is not None and not member.past and (member.at >= pivot.at or member.value == pivot.value)
+        later = pivot is not None and not member.past and (member.at >= pivot.at or member.value == pivot.value != "")
         return not member.fact, later, age(member), member.place
 
     def at_that_time(member: _Member) -> tuple[object, ...]:
