@@ -19,6 +19,7 @@ __all__ = ["Interval", "Mention", "mentions", "window"]
 _PIECE = 2_000
 _ATTEMPTS = 2_000
 _FOREIGN = 200
+_REACH = 6  # tokens from the first of an expression to one that surely speaks of time
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _SIGNALS = frozenset(
@@ -133,7 +134,7 @@ def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval
         if not intervals:
             continue
         preferred = _preferred(intervals[: found.main], now, found.grain, ahead=ahead)
-        wide = _aware(found, found.wide, now) or intervals[: found.main]
+        wide = (_aware(found, found.wide, now) or intervals)[: found.main]
         mention = Mention(
             reader.text[start:end], begin + start, begin + end, preferred, found.grain, _ordered(preferred, intervals)
         )
@@ -146,10 +147,18 @@ def _found(text: str, now: datetime, limit: int) -> list[tuple[Mention, Interval
 def _expressions(text: str, now: datetime) -> Iterator[tuple[int, Reader, Found, int, int]]:
     local, left, foreign = now.replace(tzinfo=None, fold=0), _ATTEMPTS, _FOREIGN
     for begin, piece in _pieces(text):
+        if not left:
+            return
         reader, at = Reader(piece, local), 0
-        while at < len(reader.tokens) and left:
+        signals = [
+            place for place, token in enumerate(reader.tokens) if token.word in _SIGNALS or token.word.isdecimal()
+        ]
+        while signals and at < len(reader.tokens) and left:
             word = reader.word(at)
-            if word not in _STARTS and not word.isdecimal():
+            if at > signals[0]:
+                signals.pop(0)
+                continue
+            if signals[0] > at + _REACH or (word not in _STARTS and not word.isdecimal()):
                 at += 1
                 continue
             left -= 1

@@ -129,7 +129,10 @@ def month_date(reader: Reader, at: int, *, loose: bool) -> Hit:
     if "month" not in pieces:
         return None
     if len(pieces) == 1:
-        return (Fields(month=pieces["month"]), stop) if loose or _surely_month(reader, at) else None
+        after = stop + 1 if reader.word(stop) in {"and", "or", ","} and reader.word(stop + 1) in MONTHS else stop
+        year = reader.year(after + 1) if after > stop else None  # in March and April 2024
+        said = Fields(month=pieces["month"], year=year[0] if year else None)
+        return (said, stop) if loose or _surely_month(reader, at) else None
     return _month_fields(reader, at, pieces, stop)
 
 
@@ -204,7 +207,9 @@ def _joint(reader: Reader, at: int) -> int:
 
 def _surely_month(reader: Reader, at: int) -> bool:
     word, before = reader.word(at), reader.word(at - 1)
-    if word not in RISKY or (before in {"and", "or"} and reader.word(at - 2) in MONTHS):
+    listed = before in {"and", "or"} and reader.word(at - 2) in MONTHS and _surely_month(reader, at - 2)
+    step = at + 1 + (reader.word(at + 1) == "of")
+    if word not in RISKY or listed or (reader.word(step) in MODIFIERS and reader.word(step + 1) == "year"):
         return True
     if word in {"may", "march"}:
         # "may march", "until May", "in May": the cue decides, "to march" and "this may" need the capital.

@@ -85,6 +85,8 @@ def edge_of(span: Closed, grain: str, edge: str) -> Closed:
         marks = [start, start + timedelta(days=3), start + timedelta(days=3), end]
     elif grain == "day":
         marks = [start, start + timedelta(hours=10), start + timedelta(hours=14), end]
+    elif grain == "decade":
+        marks = [start, shift(start, 4, "year"), shift(start, 7, "year"), end]
     elif grain == "year":
         marks = [start, shift(start, 4, "month"), shift(start, 8, "month"), end]
     else:

@@ -34,6 +34,7 @@ _AFTER_HOUR = words(
     "tomorrow yesterday tonight every each until till is was"
 )
 _EDGES = {"early": "early", "late": "late", "later": "late"}
+_DAYS = frozenset({*WEEKDAYS, "today", "tomorrow", "yesterday", "tonight"})
 _NAMES = {"noon": 12, "midday": 12, "noontime": 12, "midnight": 0}
 
 
@@ -72,7 +73,7 @@ def _digital(reader: Reader, at: int) -> Hit:
         return None
     found, stop = hit
     half = (found["half"] or "")[:1].lower()
-    if found["sep"] == "." and not half and reader.word(at - 1) not in _AT:
+    if found["sep"] == "." and not half and not (reader.word(at - 1) == "at" and reader.word(at - 2) in _DAYS):
         return None
     exact = found["h"].startswith("0") or found["sep"] == "h"
     options = hours(int(found["h"]), int(found["m"]), int(found["s"] or 0), half=half, exact=exact)

@@ -153,11 +153,15 @@ def _timed(said: Fields, days: tuple[date, ...]) -> Found | None:
     dated = said.dated
     if said.clock:
         clocks = [clock for clock in said.clock if _in_part(clock, said.part)]
-        moments = [datetime.combine(day, time(*clock)) for day in days for clock in clocks]
+        moments = [datetime.combine(day, time(*clock)) for clock in clocks for day in days]
         step = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}.get(said.clock_grain, timedelta(seconds=1))
         spans = tuple((moment, moment + step) for moment in moments)
         wide = spans if said.clock_grain == "hour" else tuple((one - _HALF_HOUR, one + _HALF_HOUR) for one in moments)
-        return Found(spans, said.clock_grain, wide, said.zone, dated) if spans else None
+        return (
+            Found(spans, said.clock_grain, wide, said.zone, dated, main=_main(said, days) or len(days))
+            if spans
+            else None
+        )
     if said.part:
         stretches, wide = (
             tuple((_hour(day, hours[0]), _hour(day, hours[1])) for day in days)

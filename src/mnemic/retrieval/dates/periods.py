@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, time
 
@@ -14,6 +15,9 @@ from mnemic.retrieval.dates.lexicon import MODIFIERS, UNITS, Reader, century
 __all__ = ["PERIOD_ATOMS", "numbered"]
 
 _BEYOND = {("before", "last"): -2, ("after", "next"): 2}
+_FEASTS: dict[str, list[tuple[list[str], Callable[[int], date]]]] = {}
+for _name, _day in FEASTS.items():
+    _FEASTS.setdefault(_name.split()[0], []).append((_name.split(), _day))
 _BEFORE_DECADE = frozenset({"the", "early", "mid", "late", "-"})
 
 
@@ -65,11 +69,12 @@ def _unit(reader: Reader, kind: str, steps: int) -> Fields:
 def year(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read a year where something says that the number is one."""
     named = reader.word(at) in {"year", "cy"}
-    step = at + (2 if named and reader.word(at + 1) == "of" else 1) if named else at
+    step = at + (1 + (reader.word(at + 1) == "of") if named else 0)
     found = reader.year(step)
     if found is None:
         return None
     cued = loose or reader.word(at - 1) in CUES
+    cued |= reader.word(found[1] + 1) in {"later", "earlier"} and reader.word(found[1]) == "or"
     bare = cued and not _inside(reader, step) and not _counts(reader, found[1])
     return (Fields(year=found[0]), found[1]) if named or bare else None
 
@@ -196,8 +201,7 @@ def feast(reader: Reader, at: int, *, loose: bool) -> Hit:
     """Read a feast by name, with "next" or "last" before it or a year behind it."""
     near = MODIFIERS.get(reader.word(at))
     step = at + (near is not None)
-    for name, day in FEASTS.items():
-        words = name.split()
+    for words, day in _FEASTS.get(reader.word(step), ()):
         if all(reader.word(step + place) == word for place, word in enumerate(words)):
             return _feast(reader, step + len(words), Fields(feast=day, near=near))
     return None
