@@ -47,6 +47,7 @@ async def test_without_its_model_writes_go_on_words_answer_and_vectors_follow(wo
         assert health.components["embedder"].startswith("failing: ")
         assert health.outbox["pending_vectors"] == 2
         model.recover()
+        assert (await engine.search("blue kettle")).degraded == ("embedder",)  # vectors are still owed
         await _recovered(engine, world)
         hits = await engine.search("blue kettle", mode=SearchMode.SEMANTIC)
         assert [hit.key for hit in hits] == ["k", "s"]

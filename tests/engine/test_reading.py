@@ -106,6 +106,24 @@ async def test_a_version_and_a_moment_select_among_the_kept_ones(engine: MemoryE
     assert await engine.retrieve("home", version=3) is None
 
 
+@requirement("FR-019", "REQ-010-049")
+async def test_others_see_what_held_of_a_shared_memory_and_nothing_of_a_private_one(engine: MemoryEngine) -> None:
+    leader = engine.acting_as(roles=["team_lead"])
+    first, second = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 2, 1, tzinfo=UTC)
+    for key, classification in (("open", MemoryClassification.SHARED), ("closed", MemoryClassification.PRIVATE)):
+        await leader.store("lives in Bern", key=key, occurred_at=first, classification=classification)
+        await leader.update(key, content="lives in Graz", occurred_at=second)
+    bob = engine.acting_as(volk_id="bob")
+    for moment, content in ((first, "lives in Bern"), (second, "lives in Graz")):
+        found = await bob.retrieve("open", as_of=moment)
+        assert found is not None
+        assert found.content == content
+        assert await bob.retrieve("closed", as_of=moment) is None
+    assert await bob.retrieve("open", version=1) is None
+    with pytest.raises(InvalidInputError, match="leave owner out"):
+        await bob.retrieve("open", owner="ada", version=1)
+
+
 @requirement("FR-018", "FR-019")
 async def test_as_of_answers_with_what_was_deleted_since(engine: MemoryEngine, world: World) -> None:
     await engine.store("the old plan", key="k", occurred_at=datetime(2025, 1, 1, tzinfo=UTC))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 
 from mnemic.engine.limits import check_key
 from mnemic.engine.shared import Caller
@@ -11,7 +12,7 @@ from mnemic.errors import AccessDeniedError, ConflictError
 from mnemic.ports import Action, MemoryFilter
 from mnemic.types import Address, MemoryEntry, MemoryScope
 
-__all__ = ["find_own", "find_owned", "find_readable", "own_entries"]
+__all__ = ["find_kept", "find_own", "find_owned", "find_readable", "own_entries", "own_versions"]
 
 _PAGE = 500
 
@@ -61,6 +62,29 @@ async def find_readable(caller: Caller, key: str) -> MemoryEntry | None:
     return own if own is not None else await _of_others(caller, key)
 
 
+async def find_kept(caller: Caller, key: str, *, version: int | None, as_of: datetime | None) -> MemoryEntry | None:
+    """A kept version of the caller's own entry, or what held at a moment of one that the caller can read."""
+    versions = await own_versions(caller, key)
+    for entry in versions:
+        if version in {None, entry.version} and (as_of is None or _held(entry, as_of)):
+            return entry
+    return None if versions or version is not None else await _of_others(caller, key, as_of=as_of)
+
+
+async def own_versions(caller: Caller, key: str) -> list[MemoryEntry]:
+    """Every kept version of the caller's entry with this key, newest first."""
+    check_key(key, caller.shared.settings.limits)
+    for address in caller.own_addresses(key):
+        scope = MemoryScope(tenant_id=address.tenant_id, volk_id=address.volk_id, user_id=address.user_id)
+        if versions := await caller.shared.tiers.memories.versions(scope, key):
+            return versions
+    return []
+
+
+def _held(entry: MemoryEntry, at: datetime) -> bool:
+    return entry.valid_from <= at and (entry.valid_to is None or at < entry.valid_to)
+
+
 async def _live(caller: Caller, addresses: tuple[Address, ...]) -> MemoryEntry | None:
     scope = MemoryScope(tenant_id=caller.who.tenant_id)
     found = await caller.shared.tiers.memories.get_many(scope, addresses)
@@ -69,8 +93,8 @@ async def _live(caller: Caller, addresses: tuple[Address, ...]) -> MemoryEntry |
     return next((entry for entry in alive if entry.expires_at is None or entry.expires_at > now), None)
 
 
-async def _of_others(caller: Caller, key: str) -> MemoryEntry | None:
-    where = await caller.where(MemoryFilter(keys=(key,), include_superseded=True))
+async def _of_others(caller: Caller, key: str, *, as_of: datetime | None = None) -> MemoryEntry | None:
+    where = await caller.where(MemoryFilter(keys=(key,), include_superseded=True), as_of=as_of)
     page = await caller.shared.tiers.memories.list(caller.scope(), where, limit=2)
     if len(page.items) > 1:
         raise ConflictError("several owners have a readable memory with this key; name owner=(volk_id, user_id)")

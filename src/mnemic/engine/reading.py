@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mnemic.engine.finding import find_own, find_owned, find_readable, own_entries
-from mnemic.engine.limits import check_key
+from mnemic.engine.finding import find_kept, find_own, find_owned, find_readable, own_entries, own_versions
 from mnemic.engine.shared import Caller
 from mnemic.engine.writing import deletion_unit
 from mnemic.errors import AccessDeniedError, ConflictError, InvalidInputError, NotFoundError
@@ -34,7 +33,9 @@ async def retrieve(
 ) -> MemoryEntry | None:
     """See ``IMemoryEngine.retrieve``."""
     if version is not None or as_of is not None:
-        entry = await _kept(caller, key, version=version, as_of=as_of)
+        if owner is not None:
+            raise InvalidInputError("owner is given beside version or as_of; leave owner out")
+        entry = await find_kept(caller, key, version=version, as_of=None if as_of is None else utc(as_of))
     elif owner is None:
         entry = await find_readable(caller, key)
     else:
@@ -51,31 +52,9 @@ async def retrieve(
     return entry if include_metadata else replace(entry, metadata={}, embedding=None)
 
 
-async def _kept(caller: Caller, key: str, *, version: int | None, as_of: datetime | None) -> MemoryEntry | None:
-    for entry in await _own_versions(caller, key):
-        if version is not None and entry.version != version:
-            continue
-        if as_of is None or _held(entry, utc(as_of)):
-            return entry
-    return None
-
-
-def _held(entry: MemoryEntry, at: datetime) -> bool:
-    return entry.valid_from <= at and (entry.valid_to is None or at < entry.valid_to)
-
-
-async def _own_versions(caller: Caller, key: str) -> list[MemoryEntry]:
-    check_key(key, caller.shared.settings.limits)
-    for address in caller.own_addresses(key):
-        scope = MemoryScope(tenant_id=address.tenant_id, volk_id=address.volk_id, user_id=address.user_id)
-        if versions := await caller.shared.tiers.memories.versions(scope, key):
-            return versions
-    return []
-
-
 async def history(caller: Caller, key: str) -> list[MemoryEntry]:
     """Every kept version of the caller's memory, newest first; also of a deleted one while it is kept."""
-    versions = await _own_versions(caller, key)
+    versions = await own_versions(caller, key)
     await caller.note_read("history", "", {"versions": len(versions)}, resource=versions[0].uid if versions else "")
     return versions
 

@@ -98,6 +98,8 @@ async def ranked(
     )
     wanted = mode is not SearchMode.KEYWORD
     vector, degraded = await query_vector(caller, ranking_query(query)) if wanted else (None, ())
+    if wanted and shared.indexer.failing is not None:
+        degraded = ("embedder",)  # the query has its vector again, what was stored meanwhile has none yet
     request = SearchRequest(
         query=query,
         vector=vector,
