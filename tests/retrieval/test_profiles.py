@@ -33,7 +33,7 @@ _NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS), 0.0)
         ("balanced", {"lexical": 1.0, "weight": 0.4, "length": 1.0}, 0.4 / 1.09),
         ("balanced", {"dense": 1.0, "weight": 0.4, "length": 0.5}, 0.3 / 1.09),
         ("balanced", {"lexical": 1.0, "weight": 1.0, "length": 1.0, "speaker": 1.0}, 1.05 / 1.09),
-        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.5 * 0.3) / 1.09),
+        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.5 * 0.4) / 1.09),
         ("balanced", {"lexical": 1.0, "weight": 0.5, "literal_weight": 0.5, "length": 1.0}, 0.5 / 1.5 / 1.09),
         ("balanced", dict.fromkeys(_SIGNALS, 1.0), 1.0),
     ],
