@@ -15,7 +15,23 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from mnemic.errors import ConfigurationError
 from mnemic.types import DurabilityMode, MemoryType, SearchMode, SummarizationStrategy
 
-__all__ = ["Settings", "load_settings"]
+__all__ = [
+    "AgentSettings",
+    "AuditSettings",
+    "DecaySettings",
+    "EmbeddingSettings",
+    "GovernanceSettings",
+    "IdentitySettings",
+    "LimitSettings",
+    "RetentionSettings",
+    "SearchSettings",
+    "SessionSettings",
+    "Settings",
+    "TierSettings",
+    "TokenSettings",
+    "VectorSettings",
+    "load_settings",
+]
 
 _PREFIX = "MNEMIC_"
 _CONFIG_VARIABLE = "MNEMIC_CONFIG"

@@ -81,9 +81,13 @@ async def measure(
             rows = await _single(memory, keys, model, Path(folder), durability)
             if seconds:
                 rows += await _open_loop(memory, keys, seconds)
-        bytes_each = sum(f.stat().st_size for f in Path(folder).glob("speed.db*")) / size
+        bytes_each = await asyncio.to_thread(_bytes, Path(folder)) / size
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     return rows, {"bytes_per_memory": bytes_each, "peak_mb": peak, "first_search_s": first_s}
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.glob("speed.db*"))
 
 
 async def _filled(memory: MemoryEngine, size: int, dim: int) -> list[str]:

@@ -167,15 +167,17 @@ class _Checkpoints:
         self._thread.join()
 
     def _run(self) -> None:
-        db = connect(self._target)
         while (pages := self._pages.get()) >= 0:
-            mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if pages > _TRUNCATE_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
-            self._checkpoint(db, mode)
-        self._checkpoint(db, apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        db.close()
+            self._checkpoint(
+                apsw.SQLITE_CHECKPOINT_TRUNCATE if pages > _TRUNCATE_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
+            )
+        self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    @staticmethod
-    def _checkpoint(db: apsw.Connection, mode: int) -> None:
-        # One that fails costs nothing but size: the next one does its work.
-        with contextlib.suppress(apsw.Error):
-            db.wal_checkpoint(mode=mode)
+    def _checkpoint(self, mode: int) -> None:
+        # One that fails, or cannot open the file, costs nothing but size: the next one does its work.
+        with contextlib.suppress(apsw.Error, MnemicError):
+            db = connect(self._target)
+            try:
+                db.wal_checkpoint(mode=mode)
+            finally:
+                db.close()
