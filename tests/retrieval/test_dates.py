@@ -78,6 +78,7 @@ DAYS = {
     "a couple of days ago": "2025-06-16",
     "a fortnight ago": "2025-06-04",
     "a week ago today": "2025-06-11",
+    "two and a half weeks ago": "2025-06-01",
     "in three days": "2025-06-21",
     "in two weeks' time": "2025-07-02",
     "three weeks from tomorrow": "2025-07-10",
@@ -107,6 +108,8 @@ STRETCHES = {
     "2024-W20": ("week", "2024-05-13..2024-05-20"),
     "the first week of May 2024": ("week", "2024-04-29..2024-05-06"),
     "this weekend": ("range", "2025-06-21..2025-06-23"),
+    "over the weekend": ("range", "2025-06-14..2025-06-16"),
+    "2010-2015": ("range", "2010-01-01..2015-01-01"),
     "the weekend before last": ("range", "2025-06-07..2025-06-09"),
     "in 2019": ("year", "2019-01-01..2020-01-01"),
     "last year": ("year", "2024-01-01..2025-01-01"),
@@ -163,6 +166,7 @@ TIMES = {
     "3 May 2024 9:00 PST": ("minute", "2024-05-03T17:00"),
     "3 May 2024, 9:15 a.m. Asia/Tokyo": ("minute", "2024-05-03T00:15"),
     "last night at 8": ("hour", "2025-06-17T20:00"),
+    "1.5 hours ago": ("instant", "2025-06-18T13:00"),
     "30 minutes ago": ("instant", "2025-06-18T14:00"),
     "half an hour from now": ("instant", "2025-06-18T15:00"),
     "now": ("instant", "2025-06-18T14:30"),
@@ -190,6 +194,7 @@ NO_TIMES = [
     "half a cup, 1/2 spoon, 5/5 stars, open 24/7",
     "We won 3-2.",
     "from 2 to 3 kg",
+    "ran it in 9.58 seconds",
     "every Monday",
     "on Saturday mornings",
     "12 apples 2024",
@@ -325,8 +330,9 @@ def test_no_text_and_no_moment_makes_it_fail(text: str, now: datetime) -> None:
 
 WORDS = (
     "the last next this first of in on at from to and between since until before after 3 12 31 99 2024 0000 9999 - / "
-    ": . , ' may march monday sun week weeks weekend day days ago am pm half past quarter q4 late "
-    "mid end summer christmas tonight now years century twenty two couple noon st th utc + w 2025-02-30 30/02 24:00 1990s decade hours from"
+    ": . , ' may march monday sun week weeks weekend day days ago am pm half past quarter q4 late mid end summer "
+    "christmas tonight now years century twenty two couple noon st th utc + w 2025-02-30 30/02 24:00 1990s decade "
+    "hours from"
 )
 
 

@@ -43,7 +43,7 @@ _STARTS = frozenset(
     | words("middle start final no cy ' = < >")
 )
 _AHEAD = re.compile(
-    r"\b(?:will|shall|going to|plan(?:s|ned|ning)?|upcoming|schedule[ds]?|remind|let['\u2019]s)\b|['\u2019]ll\b",
+    r"\b(?:will|shall|going to|plan[a-z]{0,4}|upcoming|schedule[ds]?|remind|let['\u2019]s)\b|['\u2019]ll\b",
     re.IGNORECASE,
 )
 

@@ -11,7 +11,7 @@ from mnemic.retrieval.dates.clocks import Hit
 from mnemic.retrieval.dates.fields import Date, Fields, around, nearest, valid
 from mnemic.retrieval.dates.lexicon import MODIFIERS, MONTHS, PARTS, RISKY, UNITS, WEEKDAYS, Reader, century, words
 
-__all__ = ["CUES", "DAY_ATOMS"]
+__all__ = ["CUES", "DAY_ATOMS", "day_of_month", "modified", "month_date", "numeric", "relative_day", "weekday"]
 
 CUES = words(
     "in of since until till before after by from to during through thru between on for year due dated "

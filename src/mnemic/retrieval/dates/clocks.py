@@ -28,7 +28,7 @@ _ABBREVIATIONS = {
     "z": 0, "utc": 0, "gmt": 0, "wet": 0, "cet": 1, "cest": 2, "eet": 2, "eest": 3,
     "est": -5, "edt": -4, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "jst": 9,
 }  # fmt: skip
-_AT = frozenset({"at", "around", "about", "@", "by", "till", "until", "before", "after"})
+_AT = words("at around about @ by till until before after")
 _AFTER_HOUR = words(
     "i we he she they you it and but then for with to when because so sharp on in at from this that today "
     "tomorrow yesterday tonight every each until till is was"
@@ -40,16 +40,12 @@ _NAMES = {"noon": 12, "midday": 12, "noontime": 12, "midnight": 0}
 
 def hours(hour: int, minute: int = 0, second: int = 0, *, half: str = "", exact: bool = False) -> tuple[Clock, ...]:
     """Return what a clock time can mean: morning or evening, unless a half of the day or 24 hours are given."""
-    if hour > 24 or minute > 59 or second > 59 or (hour == 24 and minute):
+    if hour > 23 or minute > 59 or second > 59:
         return ()
     if half:
-        return (
-            ((hour % 12 + (12 if half == "p" else 0), minute, second),)
-            if hour <= 12
-            else ((hour % 24, minute, second),)
-        )
+        return ((hour % 12 + (12 if half == "p" else 0), minute, second),) if hour <= 12 else ((hour, minute, second),)
     if exact or hour > 12 or hour == 0:
-        return ((hour % 24, minute, second),)
+        return ((hour, minute, second),)
     morning, evening = (hour % 12, minute, second), (hour % 12 + 12, minute, second)
     return (morning, evening) if 7 <= hour < 12 else (evening, morning)
 
@@ -79,11 +75,13 @@ def _digital(reader: Reader, at: int) -> Hit:
     options = hours(int(found["h"]), int(found["m"]), int(found["s"] or 0), half=half, exact=exact)
     # What is no time of day may be a score or a ratio, unless a half of the day was given.
     return (
-        (_said(options, "instant" if found["s"] else "minute"), stop) if options or half or loose_time(found) else None
+        (_said(options, "instant" if found["s"] else "minute"), stop)
+        if options or half or _surely_clock(found)
+        else None
     )
 
 
-def loose_time(found: re.Match[str]) -> bool:
+def _surely_clock(found: re.Match[str]) -> bool:
     """Tell whether an impossible clock time was surely meant as one."""
     return found["sep"] == ":" and bool(found["s"])
 

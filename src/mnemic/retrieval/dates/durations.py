@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
@@ -16,6 +17,7 @@ Length = tuple[tuple[float, str], ...]
 Read = Callable[[int], Hit]
 
 _FINE = frozenset({"second", "minute", "hour"})
+_DECIMAL = re.compile(r"\d{1,4}\.\d{1,3}(?!\d)")
 _AGO = frozenset({"ago", "back", "earlier"})
 _BACK = frozenset({"last", "past", "previous"})
 _AHEAD = frozenset({"next", "coming", "upcoming", "following"})
@@ -41,10 +43,13 @@ def _counted(reader: Reader, at: int) -> tuple[float, str, int] | None:
     if reader.word(at) == "half" and reader.word(at + 1) in {"a", "an"}:
         unit = UNITS.get(reader.word(at + 2))
         return (0.5, unit, at + 3) if unit else None
-    number = reader.number(at)
-    if number is None:
+    decimal = reader.match(_DECIMAL, at)
+    number = (float(decimal[0][0]), decimal[1]) if decimal else reader.number(at)
+    if number is None or (reader.word(at - 1) == "." and reader.glued(at)):
         return None
     count, step = number
+    if [reader.word(step + place) for place in range(3)] == ["and", "a", "half"]:
+        count, step = count + 0.5, step + 3
     step += reader.word(step) in {"-", "more", "whole", "full", "calendar", *_BACK, *_AHEAD}
     unit = UNITS.get(reader.word(step))
     return (count, unit, step + 1) if unit else None
@@ -73,7 +78,12 @@ def offset(reader: Reader, at: int, read: Read) -> Hit:
         return _from_anchor(reader, size, stop, read)
     if leading:
         stop += word == "'"  # in two weeks' time
-        return None if word in _AGO else (_at_distance(reader, size, 1), stop + (reader.word(stop) == "time"))
+        # "Ran it in 9.58 seconds" is a length.
+        return (
+            None
+            if word in _AGO or size[0][1] == "second"
+            else (_at_distance(reader, size, 1), stop + (reader.word(stop) == "time"))
+        )
     if word in _AGO:
         return _at_distance(reader, size, -1), stop + 1 + (reader.word(stop + 1) == "today")
     return (_at_distance(reader, size, 1), stop + 1) if word in {"later", "hence"} else None
@@ -89,9 +99,9 @@ def _at_distance(reader: Reader, size: Length, sign: int) -> Fields:
 
 
 def _blurred(moment: datetime, size: Length) -> Closed:
-    """Return what is meant by "two months ago": half a unit on either side, at least the day or the minute."""
+    """Return what is meant by "two months ago": half a unit on either side, at least a day or a minute."""
     unit = size[-1][1]
-    half = (shift(moment, 1, unit) - moment) / 2
+    half = (shift(moment, 1, unit) - moment) * min(1, size[-1][0]) / 2
     grain = "minute" if unit in _FINE else "day"
     first, last = moment - half, moment + half
     return unit_span(moment, "day") if unit == "day" else (unit_span(first, grain)[0], unit_span(last, grain)[1])

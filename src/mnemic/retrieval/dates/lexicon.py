@@ -39,10 +39,10 @@ MONTHS = _numbered(
     "|november nov|december dec"
 )
 WEEKDAYS = _numbered(
-    "monday mon|tuesday tue tues|wednesday wed weds|thursday thu thur thurs|friday fri|saturday sat|sunday sun", 0
+    "monday mon|tuesday tue tues|wednesday wed weds|thursday thu thurs|friday fri|saturday sat|sunday sun", 0
 )
 WEEKDAYS |= {f"{name}s": day for name, day in WEEKDAYS.items() if name.endswith("day")}
-RISKY = words("may march april june mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept thur")
+RISKY = words("may march april june mar jan jun jul dec sep sun sat wed mon fri thu tue apr feb aug oct nov sept")
 """Words that name a month or a day only where something beside them says so."""
 CARDINALS = _numbered(
     "zero oh|one a an|two couple|three few|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"

@@ -12,7 +12,7 @@ from mnemic.retrieval.dates.clocks import Hit
 from mnemic.retrieval.dates.fields import Fields, nearest
 from mnemic.retrieval.dates.lexicon import MODIFIERS, UNITS, Reader, century
 
-__all__ = ["PERIOD_ATOMS", "numbered"]
+__all__ = ["PERIOD_ATOMS", "decade", "feast", "numbered", "season", "unit", "year"]
 
 _BEYOND = {("before", "last"): -2, ("after", "next"): 2}
 _FEASTS: dict[str, list[tuple[list[str], Callable[[int], date]]]] = {}
@@ -31,6 +31,9 @@ def unit(reader: Reader, at: int, *, loose: bool) -> Hit:
     steps = _BEYOND.get((reader.word(step + 1), reader.word(step + 2)))
     if steps:
         return _counted_off(reader, step, steps, step + 3)
+    if reader.word(step) == "weekend" and step > at and reader.word(at - 1) in {"on", "over", "at", "during"}:
+        last, this = (_counted_off(reader, step, steps, step + 1) for steps in (-1, 0))
+        return (_within(*last[0].within, *this[0].within, grain="range"), step + 1) if last and this else None
     sense = MODIFIERS.get(reader.word(step))
     if sense is None:
         return None

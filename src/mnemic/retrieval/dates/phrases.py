@@ -244,8 +244,11 @@ def _rising(reader: Reader, first: int, second: int) -> bool:
 
 
 def _paired(reader: Reader, at: int) -> bool:
-    """Tell whether two months or two dates in figures stand together, so that each is one."""
+    """Tell whether two months, years or dates in figures stand together, so that each is one."""
     months = reader.word(at) in MONTHS and reader.word(at + 2) in MONTHS and reader.word(at + 1) in _JOINTS
+    years = reader.word(at).isdecimal() and reader.word(at + 2).isdecimal() and reader.year(at) and reader.year(at + 2)
+    if years and reader.word(at + 1) in _JOINTS and not reader.glued(at):
+        return reader.word(at) < reader.word(at + 2)
     return months or (reader.word(at + 1) == "/" == reader.word(at + 5) and reader.word(at + 3) in _JOINTS)
 
 
@@ -268,7 +271,7 @@ def _side(reader: Reader, at: int, *, counted: bool, loose: bool) -> Hit:
 
 
 def _pair(reader: Reader, outer: Fields, first: Fields, second: Fields, at: int) -> Found | None:
-    times_first = second.number is not None or moment_is_clock(reader, at)
+    times_first = second.number is not None or _clock_first(reader, at)
     if times_first and second.dated:
         first = merge(first, without_time(second)) or first
     if second.clock and not (first.clock or first.number or second.dated or first.grain == "instant"):
@@ -283,7 +286,7 @@ def _pair(reader: Reader, outer: Fields, first: Fields, second: Fields, at: int)
     return _between(reader, start, end)
 
 
-def moment_is_clock(reader: Reader, at: int) -> bool:
+def _clock_first(reader: Reader, at: int) -> bool:
     """Tell whether a side of a range begins with a time of day, so that the day behind it is meant for both sides."""
     hit = moment(reader, at)
     day = moment(reader, at, depth=4)
