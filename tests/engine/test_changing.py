@@ -1,7 +1,9 @@
 """What an update, a delete and the passing of time change, and what they leave alone."""
 
+import asyncio
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -268,3 +270,36 @@ async def test_forgetting_one_session_leaves_every_other_alone(engine: MemoryEng
     assert await engine.forget(MemoryFilter(), scope=scope, dry_run=False, expected_count=count) == 1
     assert {(e.volk_id, e.session_id) for e in await entries(world.store)} == others
     assert await digest(world.store, "t2") == before
+
+
+@requirement("FR-016.1", "REL-005")
+async def test_changes_of_one_key_at_once_lose_nothing(engine: MemoryEngine) -> None:
+    await engine.store("x", key="k")
+    await asyncio.gather(*(engine.update("k", metadata={"n": number}) for number in range(10)))
+    versions = await engine.history("k")
+    assert [entry.version for entry in versions] == list(range(11, 0, -1))
+    assert {dict(entry.metadata).get("n") for entry in versions} == {None, *range(10)}
+    results = await asyncio.gather(*(engine.delete("k") for _ in range(6)))
+    assert sorted(results) == [False] * 5 + [True]
+
+
+@requirement("FR-016.1", "REL-005")
+async def test_of_writers_who_expect_a_version_one_wins(engine: MemoryEngine) -> None:
+    await engine.store("x", key="k")
+    calls = (engine.update("k", content=f"text {number}", expected_version=1) for number in range(8))
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(isinstance(result, MemoryEntry) for result in results) == 1
+    assert sum(isinstance(result, ConflictError) for result in results) == 7
+    assert len(await engine.history("k")) == 2
+
+
+@requirement("REL-005", "PRV-038")
+async def test_two_engines_on_one_file_lose_and_double_nothing(tmp_path: Path) -> None:
+    world = World("sqlite", tmp_path)
+    async with running(world.engine()) as one, running(world.engine()) as other:
+        await one.store("x", key="k")
+        await asyncio.gather(*(place.update("k", metadata={"n": n}) for n in range(10) for place in (one, other)))
+        assert [entry.version for entry in await other.history("k")] == list(range(21, 0, -1))
+        await one.store("the kettle is blue", key="own", wait_indexed=True)
+        assert [hit.key for hit in await other.search("blue kettle", mode=SearchMode.SEMANTIC, limit=1)] == ["own"]
+        assert all(verification.valid for verification in (await other.verify_audit()).values())

@@ -16,7 +16,7 @@ from tests.engine.world import World, entries, running
 pytestmark = pytest.mark.resilience
 
 _FAULTS = ["raise", "hang", "nothing", "nan", "too_few", "too_short"]
-_QUICK = {"embedding": {"timeout_s": 0.05, "query_timeout_ms": 50}, "search": {"pending_wait_ms": 0}}
+_QUICK = {"embedding": {"timeout_s": 0.2, "query_timeout_ms": 200}, "search": {"pending_wait_ms": 0}}
 
 
 async def _recovered(engine: MemoryEngine, world: World) -> None:

@@ -220,7 +220,7 @@ async def test_a_stop_does_not_wait_for_a_model_that_hangs(world: World, monkeyp
     engine = world.engine(model=FaultyEmbedder(Hashing(), "hang"))
     await engine.start()
     await engine.store("the kettle is blue", key="k")
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(5):
         await engine.stop()
     async with world.engine() as again:
         await again.flush()
@@ -296,7 +296,7 @@ async def test_a_failing_store_of_vectors_leaves_flush_free(world: World) -> Non
     flaky = faulty(world.store, at=2, methods=["commit"])
     async with running(world.engine(memories=flaky)) as engine:
         await engine.store("the kettle is blue", key="k")
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(5):
             await asyncio.gather(engine.flush(), return_exceptions=True)
             await engine.flush()
 

@@ -10,10 +10,10 @@ import pytest
 from mnemic import BatchItem, MemoryClassification, MemoryEngine, MemoryScope
 from mnemic.audit import Auditor
 from mnemic.embedders.hashing import Hashing
-from mnemic.errors import MnemicError
+from mnemic.errors import MnemicError, UnavailableError
 from mnemic.events import EventBus
 from mnemic.ports import AuditRow
-from mnemic.testing import FaultyEmbedder, requirement
+from mnemic.testing import FaultyEmbedder, faulty, requirement
 from tests.engine.world import World, rows, running
 
 pytestmark = pytest.mark.governance
@@ -209,3 +209,23 @@ async def test_the_engines_chain_is_the_auditors(engine: MemoryEngine, world: Wo
     auditor = Auditor(world.store, world.clock, world.ids)
     assert (await auditor.verify("t1", "write")).valid
     assert (await auditor.verify("t2", "write")).checked == 0
+
+
+@requirement("REQ-010-047", "FR-003")
+async def test_what_reads_owe_is_written_although_a_first_try_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.engine.upkeep.FLUSH_AFTER_S", 60.0)  # nothing is written but by flush
+    flaky = faulty(world.store, at=3, methods=["commit"])
+    async with running(world.engine(memories=flaky)) as engine:
+        await engine.store("the kettle is blue", key="k", wait_indexed=True)
+        for _ in range(3):
+            await engine.retrieve("k")
+        with pytest.raises(UnavailableError):
+            await engine.flush()
+        await engine.retrieve("k")
+        await engine.flush()
+        found = await engine.retrieve("k")
+        assert found is not None
+        assert found.access_count == 4
+        assert [row.record.action for row in await rows(world.store, "read")] == ["retrieve"] * 4
