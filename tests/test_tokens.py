@@ -180,7 +180,7 @@ def test_what_is_remembered_of_counted_text_is_bounded() -> None:
     assert kept_bytes < 2_000_000
 
 
-@requirement("REQ-010-041", "NFR-008")
+@requirement("REQ-010-041")
 def test_counting_needs_no_network() -> None:
     code = (
         "import socket\n"

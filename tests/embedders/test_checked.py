@@ -45,7 +45,6 @@ def test_a_right_answer_passes_and_so_does_a_row_of_zeros() -> None:
     assert checked([], 0, 3).shape == (0, 3)
 
 
-@requirement("FR-010")
 @given(st.lists(st.lists(st.floats(-100, 100, width=32), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_rows_come_back_normalised(rows: list[list[float]]) -> None:
     lengths = np.linalg.norm(checked(rows, len(rows), 4), axis=1)

@@ -107,7 +107,7 @@ def copied_models(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@requirement("REQ-010-036", "NFR-008")
+@requirement("REQ-010-036")
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2/model.onnx", "all-MiniLM-L6-v2/tokenizer.json"])
 async def test_a_changed_model_file_is_refused_by_name_and_hash(copied_models: Path, name: str) -> None:
     path = copied_models / name
@@ -119,7 +119,6 @@ async def test_a_changed_model_file_is_refused_by_name_and_hash(copied_models: P
     assert str(path) in str(failure.value)
 
 
-@requirement("NFR-008")
 async def test_a_missing_model_file_is_refused_by_name(copied_models: Path) -> None:
     (copied_models / "all-MiniLM-L6-v2" / "model.onnx").unlink()
     with pytest.raises(ModelIntegrityError, match=r"model\.onnx cannot be read"):
@@ -136,7 +135,7 @@ async def test_memory_stays_flat_once_it_is_warm(minilm: MiniLM) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1.05 * warm
 
 
-@requirement("REQ-010-036", "NFR-008")
+@requirement("REQ-010-036")
 def test_embedding_opens_no_socket_and_reads_no_torch() -> None:
     code = (
         "import asyncio, sys\n"

@@ -52,7 +52,6 @@ async def test_vectors_are_put_in_the_order_of_their_index(service: Service, emb
     np.testing.assert_allclose(await embedder.embed(texts), await Hashing().embed(texts), atol=1e-6)
 
 
-@requirement("FR-010")
 async def test_vectors_of_another_length_are_normalised(service: Service, embedder: OpenAI) -> None:
     service.script = [Answer(change=lambda rows: _with_vectors(rows, lambda v: [7 * x for x in v]))]
     np.testing.assert_allclose(await embedder.embed(["one"]), await Hashing().embed(["one"]), atol=1e-6)

@@ -123,7 +123,6 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_alone(path: Path) -
     assert holds(path, before)
 
 
-@requirement("PRV-052")
 async def test_a_text_file_is_refused(note: Path) -> None:
     provider = SqliteProvider(note)
     with pytest.raises(StoreError, match="no SQLite file"):
@@ -143,7 +142,6 @@ async def test_a_failed_opening_is_tried_again(folder: Path) -> None:
     await provider.close()
 
 
-@requirement("PRV-052")
 async def test_damaged_pages_are_a_typed_error(path: Path) -> None:
     provider = await filled(path)
     for number in range(200):
@@ -218,7 +216,6 @@ async def test_reads_go_on_while_the_disk_is_full(path: Path, disk: Disk) -> Non
     await provider.close()
 
 
-@requirement("PRV-052")
 async def test_a_read_only_file_is_refused(path: Path, disk: Disk) -> None:
     await (await filled(path)).close()
     disk.read_only = True
@@ -291,7 +288,6 @@ async def test_two_databases_in_memory_are_apart() -> None:
     await other.close()
 
 
-@requirement("NFR-006")
 async def test_a_memory_of_300_bytes_takes_less_than_4_kb_with_vector_and_indexes(path: Path) -> None:
     provider, count = SqliteProvider(path, durability=DurabilityMode.PROCESS), 500
     entries = []

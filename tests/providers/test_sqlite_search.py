@@ -45,7 +45,7 @@ def shown(hits: list[MemoryHit]) -> list[tuple[str, float]]:
     return [(hit.key, hit.score) for hit in hits]
 
 
-@requirement("ID-011", "P7")
+@requirement("ID-011")
 async def test_another_tenants_memories_move_no_score(provider: SqliteProvider) -> None:
     for number, text in enumerate(["red apples and pears", "apples", "green pears", "a red car"]):
         await provider.store(place(), f"k{number}", memory(f"k{number}", text))
@@ -95,7 +95,6 @@ async def test_the_entry_that_is_the_query_comes_first(provider: SqliteProvider)
     assert (hits[0].key, hits[0].score) == ("k3", 1.0)
 
 
-@requirement("P9")
 async def test_nothing_of_what_was_replaced_or_removed_is_left_in_the_file(path: Path) -> None:
     provider = SqliteProvider(path)
     canaries = [f"zqcanary{number}" for number in range(3)]

@@ -88,7 +88,7 @@ async def reach(gate: Gate) -> None:
     assert await asyncio.to_thread(gate.reached.wait, 10)
 
 
-@requirement("PRV-041", "NFR-004")
+@requirement("PRV-041")
 async def test_what_waits_shares_few_commits(provider: SqliteProvider, gate: Gate) -> None:
     first = asyncio.create_task(provider.commit(unit("first")))
     await reach(gate)

@@ -31,7 +31,7 @@ from mnemic.types import (
     utc,
 )
 
-__all__ = ["context", "store_summary", "summarize"]
+__all__ = ["context", "owner_identity", "store_summary", "summarize", "summarize_session"]
 
 _CANDIDATES = 100
 _SOURCES = 1000

@@ -18,7 +18,7 @@ from mnemic.events import Topic
 from mnemic.ports import MemoryFilter
 from mnemic.types import Health, HealthStatus, Identity, MemoryScope, SystemEvent
 
-__all__ = ["Upkeep"]
+__all__ = ["Upkeep", "health"]
 
 _LOG = logging.getLogger(__name__)
 

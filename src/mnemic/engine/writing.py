@@ -36,7 +36,7 @@ from mnemic.ports.engine import BatchItem, BatchResult
 from mnemic.types import Address, MemoryEntry, MemoryScope, Origin, Vector
 from mnemic.vectors import normalise
 
-__all__ = ["delete", "store", "store_many", "update"]
+__all__ = ["delete", "deletion_unit", "store", "store_many", "update"]
 
 _TRIES = 32
 _IDEMPOTENT_FOR = timedelta(hours=24)

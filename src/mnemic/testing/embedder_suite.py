@@ -54,18 +54,15 @@ class EmbedderSuite:
         yield embedder
         await embedder.close()
 
-    @requirement("FR-010")
     async def test_names_its_space(self, embedder: Embedder) -> None:
         assert embedder.model_id
         assert embedder.dim > 0
         assert embedder.max_tokens > 0
         assert embedder.precision
 
-    @requirement("FR-010")
     async def test_gives_one_normalised_float32_row_for_each_text_of_any_script(self, embedder: Embedder) -> None:
         _assert_valid(embedder, await embedder.embed(SCRIPTS), len(SCRIPTS))
 
-    @requirement("FR-010")
     async def test_gives_no_row_for_no_text(self, embedder: Embedder) -> None:
         assert (await embedder.embed([])).shape == (0, embedder.dim)
 
@@ -82,14 +79,12 @@ class EmbedderSuite:
         np.testing.assert_array_equal(batch, await embedder.embed(SCRIPTS))
         np.testing.assert_allclose(batch, alone, atol=1e-6 if embedder.batch_invariant else 1e-2)
 
-    @requirement("FR-010")
     async def test_keeps_the_order_of_texts_of_any_length(self, embedder: Embedder) -> None:
         texts = [f"word{number} " * (1 + 37 * number % 90) for number in range(40)]
         vectors = await embedder.embed(texts)
         turned = await embedder.embed(texts[::-1])
         np.testing.assert_allclose(vectors, turned[::-1], atol=1e-6 if embedder.batch_invariant else 1e-2)
 
-    @requirement("FR-010")
     async def test_a_query_has_the_vector_of_a_written_text(self, embedder: Embedder) -> None:
         written = await embedder.embed(SCRIPTS[:3])
         np.testing.assert_allclose(written, await embedder.embed(SCRIPTS[:3], urgent=True), atol=1e-6)
@@ -101,20 +96,17 @@ class EmbedderSuite:
         assert all(embedder.count_tokens(text) > 0 for text in SPECIAL)
         assert vectors[0] @ (await embedder.embed(["a b"]))[0] < 0.9999
 
-    @requirement("FR-010")
     async def test_takes_a_text_of_one_megabyte(self, embedder: Embedder) -> None:
         text = "lorem 123 ipsum, " * 60_000
         _assert_valid(embedder, await embedder.embed([text, "short"]), 2)
         assert await asyncio.to_thread(embedder.count_tokens, text) > 100_000
 
-    @requirement("FR-010")
     async def test_serves_eight_calls_at_once(self, embedder: Embedder) -> None:
         expected = await embedder.embed(SCRIPTS)
         found = await asyncio.gather(*(embedder.embed(SCRIPTS, urgent=number % 2 == 0) for number in range(8)))
         for vectors in found:
             np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
-    @requirement("FR-010")
     async def test_a_cancelled_call_leaves_the_embedder_usable(self, embedder: Embedder) -> None:
         expected = await embedder.embed(["after"])
         task = asyncio.create_task(embedder.embed(["cancelled " * 50] * 64))
@@ -133,7 +125,6 @@ class EmbedderSuite:
         assert embedder.model_id == model_id
         np.testing.assert_allclose(await embedder.embed(["again"]), expected, atol=1e-6)
 
-    @requirement("FR-010")
     @_inherited
     @given(texts=st.lists(st.text(max_size=60), max_size=6))
     async def test_any_texts_give_valid_rows(self, embedder: Embedder, texts: list[str]) -> None:

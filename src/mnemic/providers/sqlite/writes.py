@@ -18,7 +18,7 @@ from mnemic.types import Address, MemoryEntry, Vector
 from mnemic.vectors import pack
 from mnemic.words import index_text, terms
 
-__all__ = ["annotate", "bury", "clear", "conflict", "put", "put_vector", "tenant_id", "unindex"]
+__all__ = ["annotate", "bury", "clear", "conflict", "put", "put_vector", "standing", "tenant_id", "unindex"]
 
 
 class _Standing(NamedTuple):
