@@ -81,11 +81,12 @@ def _any(words: str) -> re.Pattern[str]:
 
 
 _HYPOTHETICAL = _any(
-    "idea|someday|one (?:fine )?day|undecided|not decided|without any decision|under discussion|conceivabl[ey]|possibl[ey]|potentially"
-    "|in two minds|on the fence|itching to|picture me|not happening|not yet|propos(?:al|ed|es)|tentative(?:ly)?|contemplat\\w+|mull\\w*"
-    "|debating|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*|what if|"
-    "if|wish|imagin(?:e|ing)|wonder(?:s|ed|ing)?|suppos(?:e|ing)|would|could|might|maybe|perhaps|in theory|hypothetical(?:ly)?"
-    "|dream(?:s|ed|t|ing)? (?:of|about)|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?"
+    "if|i wish|wish (?:i|we)|imagin(?:e|ing)|wonder(?:s|ed|ing)?|suppos(?:e|ing)|might|maybe|perhaps|in theory|hypothetical(?:ly)?"
+    "|would (?:love|rather|be (?:nice|great|fun|cool|lovely))|could (?:see|imagine|be|have)|dream(?:s|ed|t|ing)? (?:of|about)"
+    "|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?|idea|someday|one (?:fine )?day|undecided"
+    "|not decided|without any decision|under discussion|conceivabl[ey]|possibl[ey]|potentially|in two minds|on the fence"
+    "|itching to|picture me|not happening|not yet|propos(?:al|ed|es)|tentative(?:ly)?|contemplat\\w+|mull\\w*|debating"
+    "|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*"
 )
 _PLANNED = _any(
     "plan(?:s|ning|ned)? (?:to|on)|going to (?!work|school|bed|sleep|the)|gonna|will|won't|hop(?:e|es|ing) to|wants? to|intend(?:s|ing)?"
@@ -122,6 +123,7 @@ _CORRECTION = _any(
 _CHANGE = _any(
     "no longer|any ?more|instead|chang(?:e|ed|es|ing)|switch(?:ed|es|ing)?|swap(?:ped|s)?|moved|relocated|replac(?:ed|es|ing)"
     "|upgrad(?:ed|es|ing)|updated?|promoted|new|now|nowadays|these days|currently|as of|from now on|lately|latest|since|became"
+    "|scrap(?:ped)?|in place of|instead of|supersedes?|no more|goodbye|farewell|rather than|was|is out|is history|in lieu of"
     "|ditched|dropped|left|traded|settled|went with|gone|finally|bumped|raised|lowered|pushed|postponed|extended|rescheduled"
 )
 _FIRST_PERSON = _any("i|i'm|i've|i'd|my|mine|me|myself|we|we're|our|ours|us")
@@ -229,7 +231,8 @@ def _whole(text: str, me: str) -> Slot | None:
     polarity, certainty, tense, cue = _mood(frame)
     if certainty in _FACTUAL and frame != text and _QUOTED.search(text):
         certainty = Certainty.REPORTED
-    if who == me and certainty in _FACTUAL and tense is Tense.NOW:
+    cue = _cue(text)
+    if who == me and certainty in _FACTUAL and tense is Tense.NOW and cue == "none":
         return None
     return Slot(who, "", "", polarity, certainty, tense, cue)
 
@@ -260,8 +263,12 @@ def _clause_slots(raw: str, me: str) -> Iterator[Slot]:
             yield Slot(who, " ".join(stems), _tidy(value), *mood)
 
 
+def _cue(clause: str) -> str:
+    return "correction" if _CORRECTION.search(clause) else "change" if _CHANGE.search(clause) else "none"
+
+
 def _mood(clause: str) -> tuple[bool, Certainty, Tense, str]:
-    cue = "correction" if _CORRECTION.search(clause) else "change" if _CHANGE.search(clause) else "none"
+    cue = _cue(clause)
     negated = _NEGATED.search(clause) is not None
     certainty = Certainty.NEGATED if negated else Certainty.ASSERTED
     tense = Tense.PAST if _PAST.search(clause) and not _STILL.search(clause) else Tense.NOW

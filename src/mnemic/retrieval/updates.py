@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -121,12 +122,35 @@ def _group(hits: Sequence[Hit], asked: Asked) -> list[_Member]:
     family = _family_key(hits, asked)
     key = family or _relation_key(hits, asked)
     members = _telling(_of_slot(hits, key), hits, asked) if key is not None else []
-    if (key is not None and key[0] != SELF) or (family and len(hits[0].stems) > _SHORT_STEMS):
+    if (key is not None and key[0] != SELF) or (family and not _is_short(hits[0])):
         return members
     # What was read is one wording of the attribute; what is alike may be another.
     known = {member.place for member in members}
-    alike = [_member(place, hits[place], ()) for place in _alike(hits, asked) if place not in known]
-    return sorted(members + alike, key=lambda member: member.place)
+    members += [_member(place, hits[place], ()) for place in _alike(hits, asked) if place not in known]
+    members += _naming(members, hits, asked)
+    return sorted(members, key=lambda member: member.place)
+
+
+def _naming(members: Sequence[_Member], hits: Sequence[Hit], asked: Asked) -> list[_Member]:
+    """Find short hits that name what a member alone states: "not tea any more" after "I drink tea"."""
+    if asked.attitude not in {Attitude.NOW, Attitude.PLAIN} or not hits or not _is_short(hits[0]):
+        return []
+    known = {member.place for member in members}
+    seen = Counter(stem for hit in hits for stem in hit.stems)
+    values = {stem for member in members if member.fact for stem in member.stems - asked.stems if seen[stem] <= 3}
+    return [
+        _member(place, hit, ())
+        for place, hit in enumerate(hits[:_NEAR_DEPTH])
+        if place not in known and _may_name(hit) and hit.stems & values
+    ]
+
+
+def _is_short(hit: Hit) -> bool:
+    return len(hit.stems) <= _SHORT_STEMS
+
+
+def _may_name(hit: Hit) -> bool:
+    return _is_short(hit) and hit.role != "assistant" and any(slot.cue != "none" for slot in hit.slots)
 
 
 Key = tuple[str, str]
@@ -204,7 +228,7 @@ def _alike(hits: Sequence[Hit], asked: Asked) -> list[int]:
 
 
 def _is_like(hit: Hit, best: Hit, asked: Asked) -> bool:
-    needed = _likeness(max(len(best.stems), len(hit.stems)) <= _SHORT_STEMS, asked)
+    needed = _likeness(_is_short(best) and _is_short(hit), asked)
     if needed is None or hit.role == "assistant":
         return False
     return hit.score >= needed.share * best.score and hit.cosine >= needed.cosine
@@ -272,7 +296,7 @@ def _promoted(order: list[int], hits: Sequence[Hit], asked: Asked) -> list[int]:
         return order
     kept = lifted if asked.attitude is Attitude.HISTORY else lifted[:1]
     above = [place for place in order[: order.index(kept[-1])] if place not in kept]
-    if not all(_families(hits[place]) and len(hits[place].stems) <= _SHORT_STEMS for place in above):
+    if not all(_families(hits[place]) and _is_short(hits[place]) for place in above):
         return order
     return kept + [place for place in order if place not in kept]
 
