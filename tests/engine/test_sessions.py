@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from mnemic import MemoryClassification, MemoryEngine, Origin
+from mnemic import BatchItem, MemoryClassification, MemoryEngine, Origin
 from mnemic.errors import AccessDeniedError, InvalidInputError, UnavailableError
 from mnemic.testing import faulty, requirement
 from mnemic.types import SystemEvent
@@ -96,6 +96,22 @@ async def test_ending_a_session_needs_a_part_in_it_and_moves_everybodys_entries(
     assert owners == {("a", "ada", "private"), ("b", "bob", "private")}
     with pytest.raises(InvalidInputError, match="session_id"):
         await engine.migrate_to_cold(" ")
+
+
+@requirement("SES-010", "SES-003")
+async def test_what_expired_is_collected_and_not_counted(engine: MemoryEngine, world: World) -> None:
+    await engine.store("note", key="stays")
+    await engine.store("note", key="ends", expires_at=world.clock.now() + timedelta(hours=1))
+    world.clock.advance(timedelta(hours=2))
+    assert await engine.migrate_to_cold("s1") == 1
+    assert await _working(world) == []
+
+
+@requirement("SES-003")
+async def test_a_large_session_ends_at_once(engine: MemoryEngine) -> None:
+    for _ in range(3):
+        await engine.store_many([BatchItem(content="note", options={"wait_indexed": False})] * 1000)
+    assert await engine.migrate_to_cold("s1") == 3000
 
 
 @requirement("FR-005.1", "REQ-010-035", "US-005.3", "SES-010")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -30,8 +30,9 @@ async def end_session(caller: Caller, session_id: str, *, outcome: str = "") -> 
     await shared.notes.flush()  # marks that are noted only belong to the session too
     async with shared.moving:
         unit = await shared.tiers.close_session(caller.who.tenant_id, session_id, now=shared.clock.now())
-        await _check_party(caller, session_id, [mark.address for mark in unit.working])
-        count = len(unit.working)
+        live = await shared.tiers.memories.get_many(caller.scope(), [mark.address for mark in unit.working])
+        await _check_party(caller, session_id, live)
+        count = len(live)  # what expired is collected, not moved (SES-010)
         record = shared.auditor.record(caller.who, "migrate", detail={"count": count, "outcome": outcome})
         event = caller.event(Topic.MIGRATED, {"session_id": session_id, "count": count})
         crashpoint("migrate.before_commit")
@@ -44,14 +45,12 @@ async def end_session(caller: Caller, session_id: str, *, outcome: str = "") -> 
     return count
 
 
-async def _check_party(caller: Caller, session_id: str, members: Sequence[Address]) -> None:
+async def _check_party(caller: Caller, session_id: str, members: Mapping[Address, MemoryEntry]) -> None:
     """A direct caller has that session or an entry in it (SES-010); anyone may end an empty one."""
     mine = any(address.volk_id == caller.who.volk_id for address in members)
     if not members or mine or session_id == caller.who.session_id:
         return
-    entries = await caller.shared.tiers.memories.get_many(caller.scope(), members[:1])
-    for entry in entries.values():
-        await caller.allow(Action.MIGRATE, entry=entry)
+    await caller.allow(Action.MIGRATE, entry=next(iter(members.values())))
 
 
 async def _summaries(caller: Caller, session_id: str) -> None:
