@@ -87,6 +87,8 @@ def mentions(text: str, *, now: datetime, limit: int = 16) -> list[Mention]:
 
     Returns:
         The expressions. The end of a range is where its last part begins, as in "from 3 to 5".
+
+    The first name of a zone and the first month in another language read files: call it in a worker thread.
     """
     return [found[0] for found in _found(text, now, limit)]
 

@@ -94,7 +94,7 @@ def _day_month(reader: Reader, at: int, *, loose: bool) -> Hit:
         or before in {"(", "the"}
         or ((loose or reader.word(hit[1]) == "at") and sign == "/")
     )
-    if not (cued or padded) or (one, other) == (24, 7) or reader.word(hit[1]) in {"%", *UNITS}:
+    if not (cued or padded) or (one, other) == (24, 7) or reader.word(hit[1]) in {"%", "am", "pm", *UNITS}:
         return None
     said = _dated(((None, one, other), (None, other, one)))
     if before in WEEKDAYS:

@@ -19,7 +19,6 @@ Result = tuple[Found, int] | None
 
 _JOINTS = frozenset({"-", "\u2013", "\u2014", "to", "until", "till", "til", "through", "thru"})
 _SINCE = frozenset({"since", "starting", "beginning"})
-_AFTER = frozenset({"after", "later than"})
 _UNTIL = frozenset({"until", "till", "by", "before"})
 _LATER = frozenset({"after", "later", "greater", "onward", "onwards", "beyond", "up"})
 _EARLIER = frozenset({"before", "earlier", "older"})
@@ -79,7 +78,7 @@ def _limited(reader: Reader, said: Fields, at: int) -> Result:
     if limit is None:
         bare = reader.number(at + 1 + two)
         limit = (Fields(clock=hours(bare[0]), clock_grain="hour"), bare[1]) if two and bare and bare[0] < 13 else None
-    if limit is None or not (limit[0].clock or limit[0].number) or limit[0].dated:
+    if limit is None or not limit[0].clock or limit[0].dated:
         return None
     joined = merge(said, limit[0])
     found = resolve(joined, reader.now) if joined else None
@@ -150,14 +149,14 @@ def _opening(reader: Reader, at: int) -> tuple[str, int]:
         return ("through" if words[0] == "<" else "since"), at + 2
     if words[0] in _SINCE:
         return words[0], at + 1 + (words[1] in {"on", "at", "from", "in"})
-    return (words[0], at + 1) if words[0] in _UNTIL or words[0] in _AFTER or words[0] in {"<", ">"} else ("", at)
+    return (words[0], at + 1) if words[0] in _UNTIL or words[0] in {"after", "<", ">"} else ("", at)
 
 
 def _opened(word: str, said: Fields, found: Found, reader: Reader) -> Found:
     if word in _SINCE:
         return Found(tuple((start, None) for start, _ in found.spans), "range", zone=found.zone, dated=found.dated)
     base = _whole(said, found, reader.now)
-    if word in _AFTER or word == ">":
+    if word in {"after", ">"}:
         coarse = base.grain not in {*_CLOCKED, "day"} and said.edge != "early"
         return Found(
             tuple((end if coarse else start, None) for start, end in base.spans),
