@@ -91,7 +91,7 @@ def _day_month(reader: Reader, at: int, *, loose: bool) -> Hit:
     cued = (
         before in CUES - {"to", "of", "in", "for"}
         or before in WEEKDAYS
-        or before in {"(", "the"}
+        or before == "the"
         or ((loose or reader.word(hit[1]) == "at") and sign == "/")
     )
     if not (cued or padded) or (one, other) == (24, 7) or reader.word(hit[1]) in {"%", "am", "pm", *UNITS}:

@@ -15,7 +15,7 @@ __all__ = ["Hit", "bare_hour", "clock", "hours", "part_of_day"]
 
 Hit = tuple[Fields, int] | None
 
-_HALF = r"(?P<half>[ap]\s?\.?\s?m\b\.?|[ap]\b(?!['\u2019]))"
+_HALF = r"(?P<half>[ap]\.\s?m\b\.?|[ap]\s?m\b|[ap]\b(?!['\u2019]))"
 _DIGITAL = re.compile(
     rf"(?P<h>\d{{1,2}})(?P<sep>[:.h])(?P<m>\d\d)(?!\d)(?:(?<=\d\d):(?P<s>\d\d)(?:[.,]\d{{1,9}})?)?(?:\s?{_HALF})?",
     re.IGNORECASE,
@@ -97,8 +97,8 @@ def _hour(reader: Reader, at: int) -> Hit:
     if hit is None or _inside_number(reader, at):
         return None
     found, stop = hit
-    spaced_letter = len(found["half"]) == 1 and found[0][-2].isspace()
-    if spaced_letter or not 1 <= int(found["h"]) <= 12:
+    letter = len(found["half"]) == 1 and (found[0][-2].isspace() or reader.word(at - 1) not in _AT)
+    if letter or not 1 <= int(found["h"]) <= 12:
         return None
     return _said(hours(int(found["h"]), half=found["half"][0].lower()), "hour"), stop
 
@@ -121,7 +121,7 @@ def _past_or_to(reader: Reader, at: int) -> Hit:
     side = reader.word(step)
     hour = reader.number(step + 1) if side in {"past", "to"} else None
     spoken = named or minutes[1] < step or side == "past"
-    if hour is None or not 1 <= hour[0] <= 12 or not spoken:
+    if hour is None or not 1 <= hour[0] <= 12 or not spoken or reader.word(hour[1]) in UNITS:
         return None
     value = hour[0] * 60 + (minutes[0] if side == "past" else -minutes[0])
     half, stop = _half_after(reader, hour[1])

@@ -53,7 +53,8 @@ def _counted_off(reader: Reader, at: int, steps: int, stop: int) -> Hit:
     if word == "weekend":
         saturday = shift(unit_span(reader.now, "week")[0], 5 + 7 * steps, "day")
         return _within((saturday, shift(saturday, 2, "day")), grain="range"), stop
-    if kind is None or word.endswith("s"):
+    final = kind == "day" and reader.word(at - 1) == "last"  # "the last day" is rarely yesterday
+    if kind is None or word.endswith("s") or final:
         return None
     said = _unit(reader, kind, steps)
     # "The past month" is the calendar's last one, or the thirty days up to now.
@@ -89,8 +90,10 @@ def _inside(reader: Reader, at: int) -> bool:
 
 def _counts(reader: Reader, at: int) -> bool:
     after = reader.word(at)
-    return after in {"%", "°", "$", "€", "£", *UNITS} or (
-        after in {".", ",", ":"} and reader.glued(at + 1) and reader.word(at + 1).isdecimal()
+    return (
+        (after.isalpha() and reader.glued(at))
+        or after in {"%", "°", "$", "€", "£", *UNITS}
+        or (after in {".", ",", ":"} and reader.glued(at + 1) and reader.word(at + 1).isdecimal())
     )
 
 
