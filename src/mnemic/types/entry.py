@@ -104,6 +104,7 @@ class MemoryEntry:
 
 
 _ENTRY_FIELDS = tuple(f.name for f in dataclasses.fields(MemoryEntry))
+_SLOTS = tuple((slot.__get__, slot.__set__) for slot in (getattr(MemoryEntry, name) for name in _ENTRY_FIELDS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +127,17 @@ class MemoryHit(MemoryEntry):
         rank: int = 0,
     ) -> Self:
         """Make a hit of an entry; ``relevance_score`` becomes the score."""
-        values = {name: getattr(entry, name) for name in _ENTRY_FIELDS}
-        values["relevance_score"] = score
-        return cls(
-            **values, score=score, score_parts=MappingProxyType(dict(score_parts)), channels=tuple(channels), rank=rank
-        )
+        # A search makes hundreds of hits: slots are copied as they are, since the entry was checked when it was made.
+        hit = object.__new__(cls)
+        for get, put in _SLOTS:
+            put(hit, get(entry))
+        put = object.__setattr__
+        put(hit, "relevance_score", score)
+        put(hit, "score", score)
+        put(hit, "score_parts", MappingProxyType(dict(score_parts)))
+        put(hit, "channels", tuple(channels))
+        put(hit, "rank", rank)
+        return hit
 
     def entry(self) -> MemoryEntry:
         """Give the entry alone, without score."""
