@@ -37,7 +37,7 @@ def test_vowel_signs_that_take_room_are_kept() -> None:
     assert terms("की") != terms("का")
 
 
-@requirement("US-004")
+@requirement("US-004.2")
 @pytest.mark.parametrize(
     "name", ["src/app/main.py", "ada@example.org", "abc-123", "v1.2.3", "snake_case", "c++", "#tag", "o'brien"]
 )
