@@ -265,6 +265,7 @@ NO_TIMES = [
     "9999 years ago",
     "the 4th floor",
     "the first time",
+    "the last 0 days",
     "the last day",
     "in 1080p, with sqrt(2a^2 - (15-12))",
     "it takes 10 minutes to one hour",

@@ -207,7 +207,8 @@ def _aware(found: Found, spans: tuple[Span, ...], now: datetime) -> list[Interva
                 )
             except (ValueError, OverflowError):
                 continue
-            if kept:
+            forward = interval.start is None or interval.end is None or interval.start < interval.end
+            if kept and forward:
                 result.append(interval)
     return list(dict.fromkeys(result))
 

@@ -52,7 +52,7 @@ def _counted(reader: Reader, at: int) -> tuple[float, str, int] | None:
         count, step = count + 0.5, step + 3
     step += reader.word(step) in {"-", "more", "whole", "full", "calendar", *_BACK, *_AHEAD}
     unit = UNITS.get(reader.word(step))
-    return (count, unit, step + 1) if unit else None
+    return (count, unit, step + 1) if unit and count else None
 
 
 def moved(moment: datetime, length: Length, sign: int) -> datetime:
