@@ -6,6 +6,8 @@ Three kinds of writers (terse, chatty, formal) tell of attributes of their own l
 kept apart from the rules that read them. The same seed gives the same files.
 """
 
+# ruff: noqa: E501 - tables of sentences
+
 from __future__ import annotations
 
 import argparse
@@ -14,6 +16,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 __all__ = ["main"]
@@ -265,6 +268,134 @@ _MAYBES: Mapping[str, Sequence[str]] = {
     ),
     "formal": ('Under discussion, without any decision: "{s}"', 'It is conceivable that I shall one day write: "{s}"'),
 }
+# A second bank, written after the first had been looked at: the figure on it is the blind one.
+SECOND = (
+    Attribute(
+        "vet",
+        "Dr Okafor|Dr Lindqvist|Dr Marsh|Dr Pereira|Dr Novak",
+        "vet for rex: {v} || rex sees {v}",
+        "Rex gets his jabs from {v}, who bribes him with cheese. || When Rex limps we run to {v}.",
+        "Rex is under the care of {v}. || The veterinary surgeon who treats Rex is {v}.",
+        "Who treats Rex?",
+        "Who treated Rex",
+        "vet",
+    ),
+    Attribute(
+        "podcast",
+        "Night Ferry|Odd Soil|The Ledger|Paper Moons|Small Engines",
+        "podcast on repeat: {v} || ears: {v}",
+        "I fall asleep to {v} these nights, the host's voice is honey. || My earbuds play nothing but {v}.",
+        "The podcast I listen to is {v}. || On my commute by tram I listen to {v}.",
+        "Which podcast do I listen to?",
+        "Which podcast did I listen to",
+        "podcast",
+    ),
+    Attribute(
+        "sprint length",
+        "one week|two weeks|three weeks|ten days|a month",
+        "sprint = {v} || sprints: {v} each",
+        "Our sprints drag on for {v}, imagine. || We plan in chunks of {v} at work.",
+        "The duration of our sprints is {v}. || Our team works in sprints of {v}.",
+        "How long are our sprints?",
+        "How long were our sprints",
+        "sprint length",
+    ),
+    Attribute(
+        "allotment",
+        "12b|7a|31c|4d|19e",
+        "plot {v} || digging plot {v}",
+        "My tomatoes are sulking on plot {v}. || I grow leeks and dreams on plot {v} at the allotments.",
+        "I am the tenant of allotment plot {v}. || The allotment plot in my charge is {v}.",
+        "Which allotment plot do I tend?",
+        "Which allotment plot did I tend",
+        "allotment plot",
+    ),
+    Attribute(
+        "bus",
+        "14|29|88|5|61",
+        "bus {v} || riding the {v}",
+        "I hop on the {v} with my eyes half closed. || The {v} is my chariot to the studio.",
+        "I take bus {v} to the studio. || The bus line that I use to reach the studio is {v}.",
+        "Which bus takes me to the studio?",
+        "Which bus took me to the studio",
+        "bus to the studio",
+    ),
+    Attribute(
+        "drummer",
+        "Sasha|Rune|Malik|Petra|Joon",
+        "drums: {v} || {v} on drums",
+        "{v} hits the skins for our band and it's glorious. || Behind our drum kit sits {v}, loudest human alive.",
+        "The drummer of our band is {v}. || {v} has been engaged as drummer of our band.",
+        "Who plays the drums in our band?",
+        "Who played the drums in our band",
+        "drummer",
+    ),
+    Attribute(
+        "backup",
+        "a NAS in the attic|Backblaze|two USB sticks|tape|Hetzner",
+        "backups -> {v} || backup: {v}",
+        "All my photos are backed up to {v}, touch wood. || If the laptop dies, {v} has my back.",
+        "My data are backed up to {v}. || For backups I make use of {v}.",
+        "Where are my backups kept?",
+        "Where were my backups kept",
+        "place for backups",
+    ),
+    Attribute(
+        "badminton",
+        "Mondays|Wednesdays|Fridays|Sundays|Saturdays",
+        "badminton {v} || shuttlecocks: {v}",
+        "Badminton with the gang happens on {v}. || We whack shuttlecocks about on {v}.",
+        "Badminton practice is held on {v}. || I attend badminton practice on {v}.",
+        "On which day is badminton?",
+        "On which day was badminton",
+        "badminton day",
+    ),
+    Attribute(
+        "pillow",
+        "buckwheat|memory foam|down|latex|wool",
+        "pillow: {v} || sleeping on {v}",
+        "My head rests on a {v} pillow, best naps ever. || I snooze on {v} and my neck sings.",
+        "I sleep on a {v} pillow. || The filling of my pillow is {v}.",
+        "What is my pillow filled with?",
+        "What was my pillow filled with",
+        "pillow filling",
+    ),
+    Attribute(
+        "approver",
+        "Greta|Omar|Lucia|Stellan|Mei",
+        "invoices signed by {v} || approver: {v}",
+        "Nothing gets paid until {v} scribbles on it. || I chase {v} for every invoice signature.",
+        "Invoices are approved by {v}. || The authority to approve invoices rests with {v}.",
+        "Who approves the invoices?",
+        "Who approved the invoices",
+        "approver of invoices",
+    ),
+)
+_SECOND_CHANGES: Mapping[str, Sequence[str]] = {
+    "terse": ("{s}", "{s} / ex {o}", "no {o} any longer > {s}", "{o} -> old news. {s}"),
+    "chatty": (
+        "{s}",
+        "Big news, folks: {s}",
+        "We waved {o} off. {s}",
+        "After much grumbling: {s}",
+        "{s} Never thought I'd leave {o} behind.",
+    ),
+    "formal": ("{s}", "Amended entry: {s}", "{s} The entry {o} has lapsed.", "Kindly disregard {o}. {s}"),
+}
+_SECOND_OTHERS: Mapping[str, Sequence[str]] = {
+    "terse": ("{who} says: {s}", "{who}'s: {s}"),
+    "chatty": ('Got a postcard from {who}: "{s}"', "My cousin {who} goes: {s}"),
+    "formal": ('{who} has stated: "{s}"', "As regards {who}, I was told this: {s}"),
+}
+_SECOND_MAYBES: Mapping[str, Sequence[str]] = {
+    "terse": ("maybe later: {s}", "if all goes well: {s}"),
+    "chatty": ('I keep daydreaming of telling you "{s}"', "Who knows, by winter it may well be: {s}"),
+    "formal": ("Should the request be granted, this would apply: {s}", 'I am considering the following wording: "{s}"'),
+}
+_BANKS = {
+    "first": (ATTRIBUTES, _CHANGES, _OTHERS, _MAYBES),
+    "second": (SECOND, _SECOND_CHANGES, _SECOND_OTHERS, _SECOND_MAYBES),
+}
 _PEOPLE = ("Bela", "Cosmo", "Dunja", "Emeka")
 _SMALL_TALK: Mapping[str, Sequence[str]] = {
     "terse": (
@@ -311,13 +442,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--writers", type=int, default=8, help="writers of each kind")
+    parser.add_argument("--bank", choices=sorted(_BANKS), action="append", help="words to write with; both by default")
     parser.add_argument("--seed", type=int, default=4)
     options = parser.parse_args(arguments)
     rows: dict[str, list[dict[str, object]]] = {"memories": [], "queries": [], "updates": []}
-    for style in STYLES:
-        for number in range(options.writers):
-            chance = random.Random(f"{options.seed}:{style}:{number}")  # noqa: S311 - seeded pseudo-randomness is the point
-            _Writer(style, f"{style}-{number}", chance).write(rows)
+    for bank, style, number in product(options.bank or sorted(_BANKS), STYLES, range(options.writers)):
+        chance = random.Random(f"{options.seed}:{bank}:{style}:{number}")  # noqa: S311 - seeded on purpose
+        _Writer(bank, style, f"{bank}-{style}-{number}", chance).write(rows)
     options.folder.mkdir(parents=True, exist_ok=True)
     for name, lines in rows.items():
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -338,13 +469,14 @@ class _Version:
 class _Writer:
     """One person: what they say over a year and a half, and what they are asked."""
 
-    def __init__(self, style: str, tenant: str, chance: random.Random) -> None:
+    def __init__(self, bank: str, style: str, tenant: str, chance: random.Random) -> None:
+        self._attributes, self._changes, self._others, self._maybes = _BANKS[bank]
         self._style, self._tenant, self._chance = style, tenant, chance
         self._now = _START + timedelta(days=560)
         self._said: list[tuple[datetime, str, str]] = []
 
     def write(self, rows: Rows) -> None:
-        chosen = self._chance.sample(ATTRIBUTES, 6)
+        chosen = self._chance.sample(self._attributes, 6)
         histories = [(attribute, self._history(attribute)) for attribute in chosen[:5]]
         for place, text in enumerate(_SMALL_TALK[self._style]):
             self._say(f"talk:{place}", text, self._day(0, 550))
@@ -378,13 +510,13 @@ class _Writer:
         for number in range(count):
             text = self._statement(attribute, values[number])
             if number:
-                text = self._chance.choice(_CHANGES[self._style]).format(s=text, o=values[number - 1])
+                text = self._chance.choice(self._changes[self._style]).format(s=text, o=values[number - 1])
             at = self._day(40 + number * 160, 150 + number * 160)
             versions.append(_Version(self._say(f"{attribute.name}:{number}", text, at), values[number], at))
-        other = self._chance.choice(_OTHERS[self._style])
+        other = self._chance.choice(self._others[self._style])
         text = other.format(who=self._chance.choice(_PEOPLE), s=self._statement(attribute, values[3]))
         self._say(f"{attribute.name}:other", text, self._day(300, 550))
-        maybe = self._chance.choice(_MAYBES[self._style]).format(s=self._statement(attribute, values[4]))
+        maybe = self._chance.choice(self._maybes[self._style]).format(s=self._statement(attribute, values[4]))
         self._say(f"{attribute.name}:maybe", maybe, self._day(300, 550))
         return versions
 

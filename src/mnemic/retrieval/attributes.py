@@ -1,5 +1,7 @@
 """Which words speak of one attribute? English wordings in families, so that "moved to" meets "where do I live"."""
 
+# ruff: noqa: E501 - one family of wordings a line
+
 from __future__ import annotations
 
 import re

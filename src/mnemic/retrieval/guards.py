@@ -63,7 +63,9 @@ _UNITS: Final = {
 }  # fmt: skip
 _SPELLED: Final = {
     word: str(number)
-    for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
+    for number, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
+    )
 } | {
     "twenty": "20",
     "thirty": "30",
@@ -86,9 +88,61 @@ _DATES = re.compile(
     re.IGNORECASE,
 )
 _COPULAS = frozenset({"is", "are", "was", "were", "has", "have", "lives", "live"})
-_BEFORE_VALUES = frozenset("a an the my is are was were in at to for with of as by from on named called".split())
+_BEFORE_VALUES = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "my",
+        "is",
+        "are",
+        "was",
+        "were",
+        "in",
+        "at",
+        "to",
+        "for",
+        "with",
+        "of",
+        "as",
+        "by",
+        "from",
+        "on",
+        "named",
+        "called",
+    ]
+)
 _COMMON = frozenset(
-    "i i'm i've i'd i'll my we our you your he she it they the a an this that these those there here what when where who how".split()
+    [
+        "i",
+        "i'm",
+        "i've",
+        "i'd",
+        "i'll",
+        "my",
+        "we",
+        "our",
+        "you",
+        "your",
+        "he",
+        "she",
+        "it",
+        "they",
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "there",
+        "here",
+        "what",
+        "when",
+        "where",
+        "who",
+        "how",
+    ]
 )
 
 

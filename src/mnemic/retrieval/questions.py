@@ -1,5 +1,7 @@
 """What does a question want to know, of whom, and about which time? Rules, no model."""
 
+# ruff: noqa: E501 - tables of words
+
 from __future__ import annotations
 
 import re
@@ -34,13 +36,13 @@ class Attitude(StrEnum):
 class Asked:
     """What a question wants.
 
-    ``subject`` is empty where no person is told apart; ``named`` tells of names in the question; ``details`` are the
+    ``subject`` is empty where no person is told apart; ``names`` are the stems of names in the question; ``details`` are the
     telling stems beside the words of the attribute; ``pivots`` may name the version that is told from ("before Porto"); ``present`` is the tense of its verb.
     """
 
     attributes: tuple[str, ...]
     subject: str
-    named: bool
+    names: frozenset[str]
     stems: frozenset[str]
     details: frozenset[str]
     pivots: frozenset[str]
@@ -77,7 +79,10 @@ _PIVOT = re.compile(
     r"(.{1,80})",
     re.IGNORECASE,
 )
-_WHEN = r"^\W*(?:since )?(?:when|how long ago|(?:on |at )?(?:which|what) (?:date|day|month|year))\b(?! i\b| we\b)"
+_WHEN = (
+    r"(?:^|[:,] )\W*(?:since when|how long ago|when (?:did|was|were|have|has)|(?:on |at )?(?:which|what) (?:date|month|year)"
+    r"|(?:on )?(?:which|what) day did [^?]{1,80}(?:chang|switch|mov|start|becom|begin))\w*\b"
+)
 # The first that matches tells.
 _ATTITUDES: Final = (
     (Attitude.HISTORY, _any(_HISTORY)),
@@ -89,7 +94,7 @@ _ATTITUDES: Final = (
     (Attitude.NOW, _any(_NOW)),
     (Attitude.PAST, _any(_PAST_TOO)),
 )
-_ASKED_NAME = re.compile(rf"(?<=[\w,'\"] )(?!(?:I|I'm|I've|{_MONTHS})\b)[^\W\d_a-z]\w")
+_ASKED_NAME = re.compile(rf"(?<=[\w,'\"] )(?!(?:I|I'm|I've|{_MONTHS})\b)[^\W\d_a-z]\w+")
 _ASKS_PAST = _any("did|was|were|had|used to")
 _TIMELY = frozenset(
     terms(
@@ -118,7 +123,9 @@ def asked(query: str) -> Asked:
     return Asked(
         attributes=families,
         subject=someone_else(question) or (SELF if first_person(question) else ""),
-        named=_ASKED_NAME.search(question) is not None,
+        names=frozenset(query_terms(" ".join(_ASKED_NAME.findall(question))))
+        if _ASKED_NAME.search(question)
+        else frozenset(),
         stems=stems,
         details=_details(question, stems, families),
         pivots=frozenset(query_terms(pivot.group(1))) if (pivot := _PIVOT.search(question)) else frozenset(),

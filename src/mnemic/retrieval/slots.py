@@ -1,5 +1,7 @@
 """What does a sentence say about which attribute of whom? Rules, no model."""
 
+# ruff: noqa: E501 - tables of words
+
 from __future__ import annotations
 
 import re
@@ -86,7 +88,8 @@ _HYPOTHETICAL = _any(
     "|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?|idea|someday|one (?:fine )?day|undecided"
     "|not decided|without any decision|under discussion|conceivabl[ey]|possibl[ey]|potentially|in two minds|on the fence"
     "|itching to|picture me|not happening|not yet|propos(?:al|ed|es)|tentative(?:ly)?|contemplat\\w+|mull\\w*|debating"
-    "|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*"
+    "|should (?:the|we|i|this|that|it)|may (?:well|be|soon|yet)|who knows|subject to|pending|provided that|in case|in the event"
+    "|were (?:i|we) to|granted|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*"
 )
 _PLANNED = _any(
     "plan(?:s|ning|ned)? (?:to|on)|going to (?!work|school|bed|sleep|the)|gonna|will|won't|hop(?:e|es|ing) to|wants? to|intend(?:s|ing)?"
@@ -113,8 +116,26 @@ _STILL = _any(
 _QUOTED = re.compile(
     r"[\"\u201c\u00ab](?=[^\"\u201c\u201d\u00ab\u00bb]*\s)[^\"\u201c\u201d\u00ab\u00bb]{12,}[\"\u201d\u00bb]"
 )
-_NAMED_FIRST = re.compile(r"^([A-Z]\w+):\s+(?=\S+\s+\S|\S+:)")
-_LABELS = frozenset("note update correction reminder edit info todo news status fyi ps btw address diary log".split())
+_NAMED_FIRST = re.compile(r"^([A-Z]\w+)(?:'s|\u2019s)?:\s+(?=\S+\s+\S|\S+:)")
+_LABELS = frozenset(
+    [
+        "note",
+        "update",
+        "correction",
+        "reminder",
+        "edit",
+        "info",
+        "todo",
+        "news",
+        "status",
+        "fyi",
+        "ps",
+        "btw",
+        "address",
+        "diary",
+        "log",
+    ]
+)
 _ASIDE = re.compile(r"\([^)]{0,60}\)|,[^,]{1,40} (?:is|are) (?:out|gone|history|over|done)\b")
 _SHORT_WORDS: Final = 30
 _CORRECTION = _any(
@@ -135,15 +156,68 @@ _KIN = (
 _KIN_OF = re.compile(
     rf"\b(?:my|our) (?:\w+ )?({_KIN})(?:'s|\u2019s)? (?!is\b|was\b|'s\b|are\b|:|=)(?:([A-Z]\w+) )?", re.IGNORECASE
 )
+_LED_BY_KIN = re.compile(rf"^(?:my|our) (?:\w+ )?(?:{_KIN})\b[^.!?]{{0,40}}: ", re.IGNORECASE)
 _KIN_IS = re.compile(
     rf"\b(?:my|our) (?:\w+ )?({_KIN}) (?:is|was|are) (?=an? |\w+ing\b|based|employed|in |at |married)", re.IGNORECASE
 )
 _NAME = r"[^\W\d_a-z][\w'\u2019.&-]*"
 _NAME_DOES = re.compile(rf"^(?:The )?({_NAME}(?: (?:(?:of|the|de|von|van|and|i|la|du) )?{_NAME})*) (?=[a-z])")
 _NOT_NAMES = frozenset(
-    "i i'm i've my we our the a an this that these those it it's he she they there here getting after before since as at in on "
-    "for from to by with when while once today yesterday now currently lately recently these so and but no yes not still just "
-    "everything nothing".split()
+    [
+        "i",
+        "i'm",
+        "i've",
+        "my",
+        "we",
+        "our",
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "it's",
+        "he",
+        "she",
+        "they",
+        "there",
+        "here",
+        "getting",
+        "after",
+        "before",
+        "since",
+        "as",
+        "at",
+        "in",
+        "on",
+        "for",
+        "from",
+        "to",
+        "by",
+        "with",
+        "when",
+        "while",
+        "once",
+        "today",
+        "yesterday",
+        "now",
+        "currently",
+        "lately",
+        "recently",
+        "these",
+        "so",
+        "and",
+        "but",
+        "no",
+        "yes",
+        "not",
+        "still",
+        "just",
+        "everything",
+        "nothing",
+    ]
 )
 
 _RELATION_OF = re.compile(r"^[Tt]he ([^\W\d_A-Z][^A-Z]*?) (of|in|for|that|where|which|who|to|on|at) (.+)$")
@@ -211,9 +285,8 @@ def slots_of(text: str, *, speaker: str | None = None, role: str | None = None) 
     if whole:
         found[whole] = None
     for clause in _clauses(text):
-        for slot in _clause_slots(clause, me):
-            if whole:
-                slot = _framed(slot, whole)
+        for read in _clause_slots(clause, me):
+            slot = _framed(read, whole) if whole else read
             if role != "assistant" or slot.subject != me:
                 found[slot] = None
         if len(found) >= _MOST_SLOTS:
@@ -222,11 +295,13 @@ def slots_of(text: str, *, speaker: str | None = None, role: str | None = None) 
 
 
 def _whole(text: str, me: str) -> Slot | None:
-    """How a short text is meant as a whole, where that is not as a plain fact about its writer: a slot of no attribute."""
+    """How a short text is meant as a whole, where that is not as a plain fact about its writer."""
     if len(text.split()) > _SHORT_WORDS:
         return None
     named = _NAMED_FIRST.match(text)
     who = named.group(1).casefold() if named and named.group(1).casefold() not in _LABELS else me
+    if _LED_BY_KIN.match(text):
+        who = someone_else(text) or who
     frame = _ASIDE.sub("", _QUOTED.sub(" ", text))
     polarity, certainty, tense, cue = _mood(frame)
     if certainty in _FACTUAL and frame != text and _QUOTED.search(text):

@@ -35,7 +35,7 @@ class Label(StrEnum):
 class Hit:
     """A found text.
 
-    ``score`` orders within this search and ``cosine`` is to the best hit; ``at`` is the time of the event; ``slots`` and
+    ``score`` orders within this search, ``cosine`` is to the best hit, ``at`` is the time of the event; ``slots`` and
     ``stems`` (telling stems, as for a query) were read from the text when it was stored.
     """
 
@@ -56,6 +56,7 @@ class _Likeness:
 
 
 _LOOSE: Final = _Likeness(0.4, 0.3)
+_NAMED: Final = _Likeness(0.6, 0.3)
 _TURNS: Final = _Likeness(0.85, 0.3)
 
 
@@ -122,11 +123,14 @@ def _group(hits: Sequence[Hit], asked: Asked) -> list[_Member]:
     family = _family_key(hits, asked)
     key = family or _relation_key(hits, asked)
     members = _telling(_of_slot(hits, key), hits, asked) if key is not None else []
-    if (key is not None and key[0] != SELF) or (family and not _is_short(hits[0])):
+    if (family and not _is_short(hits[0])) or (
+        asked.names and key is not None and key[0] != SELF and _exact(key, asked)
+    ):
         return members
+    about = asked.names | frozenset(query_terms(key[0]) if key is not None and key[0] != SELF else ())
     # What was read is one wording of the attribute; what is alike may be another.
     known = {member.place for member in members}
-    members += [_member(place, hits[place], ()) for place in _alike(hits, asked) if place not in known]
+    members += [_member(place, hits[place], ()) for place in _alike(hits, asked, about) if place not in known]
     members += _naming(members, hits, asked)
     return sorted(members, key=lambda member: member.place)
 
@@ -166,7 +170,7 @@ def _family_key(hits: Sequence[Hit], asked: Asked) -> Key | None:
 
 def _fits(slot: Slot, asked: Asked) -> bool:
     if slot.subject == SELF or asked.subject == SELF:
-        return slot.subject == SELF and (asked.subject == SELF or not (asked.subject or asked.named))
+        return slot.subject == SELF and (asked.subject == SELF or not (asked.subject or asked.names))
     return slot.subject == asked.subject or set(query_terms(slot.subject)) <= asked.stems
 
 
@@ -179,6 +183,10 @@ def _relation_key(hits: Sequence[Hit], asked: Asked) -> Key | None:
             if found and (best is None or found > best[0]):
                 best = found, (slot.subject, slot.attribute)
     return best[1] if best else None
+
+
+def _exact(key: Key, asked: Asked) -> bool:
+    return key[1] in asked.attributes or bool(set(key[1].split()) & asked.stems)
 
 
 def _shared(slot: Slot, asked: Asked, *, best_hit: bool) -> int:
@@ -215,7 +223,7 @@ def _member(place: int, hit: Hit, slots: Sequence[Slot]) -> _Member:
     return _Member(place, hit.at or _EARLIEST, value, bool(facts) or not told, bool(facts) and not now, hit.stems)
 
 
-def _alike(hits: Sequence[Hit], asked: Asked) -> list[int]:
+def _alike(hits: Sequence[Hit], asked: Asked, about: frozenset[str]) -> list[int]:
     if not hits or hits[0].score <= 0 or hits[0].role == "assistant":
         return []
     best = hits[0]
@@ -223,7 +231,8 @@ def _alike(hits: Sequence[Hit], asked: Asked) -> list[int]:
     return [
         place
         for place, hit in enumerate(hits[:_NEAR_DEPTH])
-        if (not place or _is_like(hit, best, asked)) and (not _families(hit) or _families(hit) & topic)
+        if (not place or (about <= hit.stems and _is_like(hit, best, asked)))
+        and (not _families(hit) or _families(hit) & topic)
     ]
 
 
@@ -238,7 +247,7 @@ def _likeness(short: bool, asked: Asked) -> _Likeness | None:  # noqa: FBT001 - 
     if asked.attitude is Attitude.NEVER or (asked.attitude is Attitude.PLAIN and not asked.present):
         return None
     if asked.attitude is Attitude.PLAIN:
-        return None if asked.named else _LOOSE if short else _TURNS
+        return (_NAMED if short else None) if asked.names else _LOOSE if short else _TURNS
     return _LOOSE if short else _TURNS if asked.attitude is Attitude.NOW else None
 
 
