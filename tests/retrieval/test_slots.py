@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.retrieval.moods import Certainty, Tense
 from mnemic.retrieval.questions import Attitude, asked
-from mnemic.retrieval.slots import SELF, Certainty, Tense, slots_of
+from mnemic.retrieval.slots import SELF, slots_of
 from mnemic.retrieval.updates import Hit, Label, Order, order_updates
 from mnemic.testing import requirement
 from mnemic.words import query_terms

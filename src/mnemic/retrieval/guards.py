@@ -1,5 +1,7 @@
 """Do two texts state the same, or does one of them change what the other says? Facts are compared before likeness."""
 
+# ruff: noqa: E501 - tables of words
+
 from __future__ import annotations
 
 import re
@@ -10,7 +12,8 @@ from itertools import takewhile
 from typing import Final
 
 from mnemic.retrieval.attributes import MULTIPLE
-from mnemic.retrieval.slots import Certainty, Slot, Tense, slots_of, without_filler
+from mnemic.retrieval.moods import Certainty, Tense
+from mnemic.retrieval.slots import Slot, slots_of, without_filler
 from mnemic.words import only_stop_words, query_terms
 
 __all__ = ["DUPLICATE_COSINE", "Facts", "Relation", "facts_of", "relation", "same_facts"]

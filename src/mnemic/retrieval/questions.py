@@ -136,4 +136,6 @@ def asked(query: str) -> Asked:
 
 def _details(question: str, stems: frozenset[str], families: tuple[str, ...]) -> frozenset[str]:
     beside = frozenset(query_terms(without_attributes(question, families))) - _LIGHT
-    return frozenset(stem for stem in stems & beside if not stem.isdigit())
+    pivot = _PIVOT.search(question)
+    told_from = frozenset(query_terms(pivot.group(1))) if pivot else frozenset()
+    return frozenset(stem for stem in (stems & beside) - told_from if not stem.isdigit())

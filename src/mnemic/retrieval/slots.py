@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from mnemic.retrieval.attributes import attribute_spans
+from mnemic.retrieval.moods import FACTUAL, Certainty, Tense, cue_of, mood_of
 from mnemic.words import is_named, query_terms
 
-__all__ = ["SELF", "Certainty", "Slot", "Tense", "first_person", "slots_of", "someone_else", "without_filler"]
+__all__ = ["SELF", "Slot", "first_person", "slots_of", "someone_else", "without_filler"]
 
 SELF: Final = "self"
 """The subject of what an unnamed writer says about themselves."""
@@ -21,27 +21,6 @@ SELF: Final = "self"
 _LONGEST_TEXT: Final = 6000  # characters read of one text: rules on more would cost more than they find
 _LONGEST_CLAUSE: Final = 300
 _MOST_SLOTS: Final = 24
-
-
-class Certainty(StrEnum):
-    """How a statement is meant."""
-
-    ASSERTED = "asserted"
-    PLANNED = "planned"
-    HYPOTHETICAL = "hypothetical"
-    REPORTED = "reported"
-    NEGATED = "negated"
-
-
-class Tense(StrEnum):
-    """When a statement holds, seen from the time it was made."""
-
-    NOW = "now"
-    PAST = "past"
-    FUTURE = "future"
-
-
-_FACTUAL: Final = frozenset({Certainty.ASSERTED, Certainty.NEGATED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,37 +61,6 @@ def _any(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
-_HYPOTHETICAL = _any(
-    "if|i wish|wish (?:i|we)|imagin(?:e|ing)|wonder(?:s|ed|ing)?|suppos(?:e|ing)|might|maybe|perhaps|in theory|hypothetical(?:ly)?"
-    "|would (?:love|rather|be (?:nice|great|fun|cool|lovely))|could (?:see|imagine|be|have)|dream(?:s|ed|t|ing)? (?:of|about)"
-    "|thinking (?:of|about)|consider(?:s|ed|ing)?|tempted|toying|daydream(?:s|ed|ing)?|idea|someday|one (?:fine )?day|undecided"
-    "|not decided|without any decision|under discussion|conceivabl[ey]|possibl[ey]|potentially|in two minds|on the fence"
-    "|itching to|picture me|not happening|not yet|propos(?:al|ed|es)|tentative(?:ly)?|contemplat\\w+|mull\\w*|debating"
-    "|should (?:the|we|i|this|that|it)|may (?:well|be|soon|yet)|who knows|subject to|pending|provided that|in case|in the event"
-    "|were (?:i|we) to|granted|leaning towards?|fantas\\w+|envisag\\w+|pretend\\w*"
-)
-_PLANNED = _any(
-    "plan(?:s|ning|ned)? (?:to|on)|going to (?!work|school|bed|sleep|the)|gonna|will|won't|hop(?:e|es|ing) to|wants? to|intend(?:s|ing)?"
-    "|about to|looking (?:to|at)|(?:starting|from|by) (?:next|tomorrow)|next (?:week|month|year|spring|summer|autumn|fall|winter)"
-    "|eventually"
-)
-_WILL = re.compile(r"\w'll\b", re.IGNORECASE)
-_REPORTED = re.compile(
-    r"(?<!\bi )(?<!\bi've )\b(?:told|tells|said|says|claim(?:s|ed)?|mentions|reckons|thinks|believes|rumou?r|apparently"
-    r"|according to|acc\. to|i heard|inform(?:s|ed) me|brag\w*|swears|insists|boasts?|wrote to me)\b",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(
-    r"\b(?:no longer|not|never|stopped|quit|gave up|given up|nor|neither|any ?more|no more)\b|n't\b", re.IGNORECASE
-)
-_PAST = _any(
-    "used to|formerly|previously|back then|in the past|once upon a time|in those days|at (?:the|that) time|years ago"
-    "|was|were|lived|worked|drove|had been|(?:my|our) (?:old|former|previous|ex|last)"
-)
-_STILL = _any(
-    "now|nowadays|these days|currently|at the moment|today|still|moved|switched|changed|since|joined|started|became|got"
-    "|as of|recently|just|promoted|upgraded|replaced|(?:was|were|been) (?:born|created|founded|written|performed|made|developed)"
-)
 _QUOTED = re.compile(
     r"[\"\u201c\u00ab](?=[^\"\u201c\u201d\u00ab\u00bb]*\s)[^\"\u201c\u201d\u00ab\u00bb]{12,}[\"\u201d\u00bb]"
 )
@@ -138,15 +86,6 @@ _LABELS = frozenset(
 )
 _ASIDE = re.compile(r"\([^)]{0,60}\)|,[^,]{1,40} (?:is|are) (?:out|gone|history|over|done)\b")
 _SHORT_WORDS: Final = 30
-_CORRECTION = _any(
-    "actually|correction|scratch that|i was wrong|i misspoke|not .{1,40} but|rather than|to correct|my mistake|sorry"
-)
-_CHANGE = _any(
-    "no longer|any ?more|instead|chang(?:e|ed|es|ing)|switch(?:ed|es|ing)?|swap(?:ped|s)?|moved|relocated|replac(?:ed|es|ing)"
-    "|upgrad(?:ed|es|ing)|updated?|promoted|new|now|nowadays|these days|currently|as of|from now on|lately|latest|since|became"
-    "|scrap(?:ped)?|in place of|instead of|supersedes?|no more|goodbye|farewell|rather than|was|is out|is history|in lieu of"
-    "|ditched|dropped|left|traded|settled|went with|gone|finally|bumped|raised|lowered|pushed|postponed|extended|rescheduled"
-)
 _FIRST_PERSON = _any("i|i'm|i've|i'd|my|mine|me|myself|we|we're|our|ours|us")
 _KIN = (
     "sister|brother|mom|mum|mother|dad|father|wife|husband|partner|friend|flatmate|roommate|housemate|colleague|coworker|cousin"
@@ -303,18 +242,18 @@ def _whole(text: str, me: str) -> Slot | None:
     if _LED_BY_KIN.match(text):
         who = someone_else(text) or who
     frame = _ASIDE.sub("", _QUOTED.sub(" ", text))
-    polarity, certainty, tense, cue = _mood(frame)
-    if certainty in _FACTUAL and frame != text and _QUOTED.search(text):
+    polarity, certainty, tense, cue = mood_of(frame)
+    if certainty in FACTUAL and frame != text and _QUOTED.search(text):
         certainty = Certainty.REPORTED
-    cue = _cue(text)
-    if who == me and certainty in _FACTUAL and tense is Tense.NOW and cue == "none":
+    cue = cue_of(text)
+    if who == me and certainty in FACTUAL and tense is Tense.NOW and cue == "none":
         return None
     return Slot(who, "", "", polarity, certainty, tense, cue)
 
 
 def _framed(slot: Slot, whole: Slot) -> Slot:
     subject = whole.subject if slot.subject == SELF else slot.subject
-    certainty = slot.certainty if whole.certainty in _FACTUAL else whole.certainty
+    certainty = slot.certainty if whole.certainty in FACTUAL else whole.certainty
     return replace(slot, subject=subject, certainty=certainty)
 
 
@@ -327,7 +266,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 def _clause_slots(raw: str, me: str) -> Iterator[Slot]:
     clause = _FILLER.sub("", raw).strip().rstrip(".!\"' ")
-    mood = _mood(_ASIDE.sub("", raw))
+    mood = mood_of(_ASIDE.sub("", raw))
     relations = [(who, relation, value) for who, relation, value in _relations(clause, me) if not first_person(who)]
     subject = _subject(clause, relations, me)
     for name, start, end in attribute_spans(clause):
@@ -336,26 +275,6 @@ def _clause_slots(raw: str, me: str) -> Iterator[Slot]:
         stems = sorted(set(query_terms(relation)) - _TIMELY)[:6]
         if stems and value and who:
             yield Slot(who, " ".join(stems), _tidy(value), *mood)
-
-
-def _cue(clause: str) -> str:
-    return "correction" if _CORRECTION.search(clause) else "change" if _CHANGE.search(clause) else "none"
-
-
-def _mood(clause: str) -> tuple[bool, Certainty, Tense, str]:
-    cue = _cue(clause)
-    negated = _NEGATED.search(clause) is not None
-    certainty = Certainty.NEGATED if negated else Certainty.ASSERTED
-    tense = Tense.PAST if _PAST.search(clause) and not _STILL.search(clause) else Tense.NOW
-    if "used to" in clause.lower():
-        tense = Tense.PAST
-    if _HYPOTHETICAL.search(clause):
-        return not negated, Certainty.HYPOTHETICAL, tense, cue
-    if _REPORTED.search(clause):
-        return not negated, Certainty.REPORTED, tense, cue
-    if _PLANNED.search(clause) or _WILL.search(clause):
-        return not negated, Certainty.PLANNED, Tense.FUTURE, cue
-    return not negated, certainty, tense, cue
 
 
 def _subject(clause: str, relations: Sequence[tuple[str, str, str]], me: str) -> str:

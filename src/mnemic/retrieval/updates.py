@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from mnemic.retrieval.attributes import FAMILIES, MULTIPLE
+from mnemic.retrieval.moods import FACTUAL, Tense
 from mnemic.retrieval.questions import Asked, Attitude
-from mnemic.retrieval.slots import SELF, Certainty, Slot, Tense
+from mnemic.retrieval.slots import SELF, Slot
 from mnemic.words import query_terms
 
 __all__ = ["Hit", "Label", "Order", "order_updates"]
@@ -19,7 +20,6 @@ __all__ = ["Hit", "Label", "Order", "order_updates"]
 _DEPTH: Final = 20  # hits looked at for a slot that is read
 _NEAR_DEPTH: Final = 10  # and for one that is only guessed from likeness
 _SHORT_STEMS: Final = 16  # a text with more telling words is a turn about several things rather than one fact
-_FACTS: Final = frozenset({Certainty.ASSERTED, Certainty.NEGATED})
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -76,6 +76,7 @@ class _Member:
     fact: bool
     past: bool
     stems: frozenset[str]
+    read: bool
 
 
 def order_updates(hits: Sequence[Hit], asked: Asked, *, as_of: datetime | None = None) -> Order:
@@ -105,7 +106,8 @@ def order_updates(hits: Sequence[Hit], asked: Asked, *, as_of: datetime | None =
 
 def _labels(members: Sequence[_Member], size: int) -> tuple[Label, ...]:
     labels = [Label.NONE] * size
-    facts = [member for member in members if member.fact]
+    # What is only alike may stand first, but is not called superseded: that would hide it.
+    facts = [member for member in members if member.fact and member.read]
     current = _newest(member for member in facts if not member.past) if len(facts) > 1 else None
     for member in facts if current else ():
         labels[member.place] = Label.CURRENT if member is current else Label.SUPERSEDED
@@ -217,10 +219,12 @@ def _of_slot(hits: Sequence[Hit], key: Key) -> list[_Member]:
 
 def _member(place: int, hit: Hit, slots: Sequence[Slot]) -> _Member:
     told = slots or [slot for slot in hit.slots if not slot.attribute]
-    facts = [slot for slot in told if slot.certainty in _FACTS and (slots or slot.subject == SELF)]
+    facts = [slot for slot in told if slot.certainty in FACTUAL and (slots or slot.subject == SELF)]
     now = [slot for slot in facts if slot.tense is Tense.NOW]
     value = (now or facts or list(slots))[0].value if slots else ""
-    return _Member(place, hit.at or _EARLIEST, value, bool(facts) or not told, bool(facts) and not now, hit.stems)
+    return _Member(
+        place, hit.at or _EARLIEST, value, bool(facts) or not told, bool(facts) and not now, hit.stems, bool(slots)
+    )
 
 
 def _alike(hits: Sequence[Hit], asked: Asked, about: frozenset[str]) -> list[int]:
@@ -312,5 +316,5 @@ def _promoted(order: list[int], hits: Sequence[Hit], asked: Asked) -> list[int]:
 
 def _states(hit: Hit, asked: Asked) -> bool:
     return any(
-        slot.attribute in asked.attributes and _fits(slot, asked) and slot.certainty in _FACTS for slot in hit.slots
+        slot.attribute in asked.attributes and _fits(slot, asked) and slot.certainty in FACTUAL for slot in hit.slots
     )
