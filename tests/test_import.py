@@ -10,8 +10,9 @@ pytestmark = pytest.mark.performance
 _HEAVY = ["numpy", "onnxruntime", "pydantic", "typer", "apsw", "rich", "yaml", "asyncio", "Stemmer", "socket"]
 _SCRIPT = f"""
 import sys
+before = set(sys.modules)
 import mnemic
-print([name for name in {_HEAVY} if name in sys.modules])
+print([name for name in {_HEAVY} if name in sys.modules and name not in before])
 print(sorted(name for name in mnemic.__all__ if not hasattr(mnemic, name)))
 """
 

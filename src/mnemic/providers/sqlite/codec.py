@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mnemic.chain import lp
@@ -166,11 +168,19 @@ def _time_columns(entry: MemoryEntry) -> Mapping[str, int | None]:
 
 
 def entry_of(row: Row) -> MemoryEntry:
-    """Make the entry of a row again.
+    """Make the entry of a row again, detached from any that was made of it before.
 
     Raises:
         CorruptEntryError: The row differs from its checksum.
     """
+    entry = _decoded(row)
+    if any(isinstance(value, list | dict) for value in entry.metadata.values()):
+        return dataclasses.replace(entry, metadata=copy.deepcopy(dict(entry.metadata)))
+    return entry
+
+
+@lru_cache(maxsize=16_384)  # a search decodes hundreds of rows, most of them a moment ago: equal bytes are sound
+def _decoded(row: Row) -> MemoryEntry:
     if not _is_sound(row):
         raise CorruptEntryError(f"the entry at {row.address} differs from its checksum; run `mnemic doctor`")
     fields = json.loads(row.body)
