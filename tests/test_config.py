@@ -135,6 +135,7 @@ _DEFAULTS: dict[str, Any] = {
     "embedding.model": "all-MiniLM-L6-v2",
     "embedding.dimension": 384,
     "embedding.cache_embeddings": True,
+    "embedding.token_vectors": "pca64",
     "embedding.batch_size": 32,
     "embedding.device": "cpu",
     "embedding.provider": "minilm",

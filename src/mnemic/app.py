@@ -175,12 +175,17 @@ def open_engine(
         raise ConfigurationError(f"provider {store.name!r} keeps no journal; choose sqlite for tiers.cold")
     chosen = model if model is not None else embedder(settings)
     cache = store if isinstance(store, EmbeddingCache) and settings.embedding.cache_embeddings else None
-    cached = CachedEmbedder(chosen, cache, index_format=words.INDEX_FORMAT) if chosen is not None else None
+    cached = _cached(chosen, cache, settings) if chosen is not None else None
     shared = _shared(settings, Tiers(store, store), cached, clock, ids)
     shared.bus = bus or shared.bus
     named = {n: v for n in settings.identity.model_fields_set if n != "strict" and (v := getattr(settings.identity, n))}
     caller = Caller(shared, Identity(), frozenset()).acting(**named)
     return MemoryEngine(caller, Upkeep(shared, caller.who.tenant_id))
+
+
+def _cached(model: Embedder, cache: EmbeddingCache | None, settings: Settings) -> Embedder:
+    wanted = settings.embedding.token_vectors == "pca64"  # noqa: S105 - tokens of text
+    return CachedEmbedder(model, cache, index_format=words.INDEX_FORMAT, token_vectors=wanted)
 
 
 def _shared(settings: Settings, tiers: Tiers, model: Embedder | None, clock: Clock, ids: Ids) -> Shared:

@@ -73,6 +73,8 @@ class EmbeddingSettings(_Section):
     """Numbers in a vector."""
     cache_embeddings: bool = True
     """Keep vectors by a hash of the text, across restarts."""
+    token_vectors: Literal["pca64", "none"] = "pca64"  # noqa: S105 - tokens of text
+    """Keep vectors of single tokens, by which search compares in detail: in 64 directions, or none."""
     batch_size: int = Field(default=32, gt=0, le=1024)
     """Texts in a batch at most; batches are also cut by padded tokens."""
     device: Literal["cpu", "cuda"] = "cpu"

@@ -14,8 +14,8 @@ from mnemic.types import MemoryEntry
 
 __all__ = ["INDEX_FORMAT", "day_of", "index_text", "is_named", "only_stop_words", "query_terms", "terms"]
 
-INDEX_FORMAT = "header1"
-"""Names the form of ``index_text``; a part of the id of every vector that is made of it."""
+INDEX_FORMAT = "header1+turns1"
+"""Names what vectors are made of: ``index_text``, a turn behind the one before it; a part of the id of each of them."""
 
 _LONGEST = 96
 _MONTHS = "January February March April May June July August September October November December"

@@ -7,6 +7,9 @@ import pytest
 
 from mnemic.embedders.cached import CachedEmbedder
 from mnemic.embedders.hashing import Hashing
+from mnemic.errors import DimensionError
+from mnemic.maxsim import unpack_tokens
+from mnemic.ports import Encoded, ModelInput
 from mnemic.testing import requirement
 from mnemic.testing.embedder_suite import InMemoryEmbeddingCache
 from mnemic.types import Vector
@@ -81,3 +84,67 @@ async def test_without_a_cache_it_only_checks() -> None:
 @requirement("REQ-010-037")
 async def test_no_text_gives_no_row() -> None:
     assert (await CachedEmbedder(Hashing(), InMemoryEmbeddingCache()).embed_for("acme", [])).shape == (0, 64)
+
+
+class Tokens(Counting):
+    """Gives each word a vector of its own, and notes every input that it is asked for."""
+
+    token_dim = 2
+    sees_before = True
+
+    async def encode(self, inputs: Sequence[ModelInput], *, urgent: bool = False) -> list[Encoded]:
+        rows = await self.embed([item.whole for item in inputs], urgent=urgent)
+        return [
+            Encoded(row, np.array([[1, len(word) / 10] for word in item.text.split()], np.float32).reshape(-1, 2))
+            for row, item in zip(rows, inputs, strict=True)
+        ]
+
+
+@requirement("REQ-010-037", "FR-010")
+async def test_a_query_encoded_twice_is_one_model_call_with_its_token_vectors() -> None:
+    model, cache = Tokens(), InMemoryEmbeddingCache()
+    first = await CachedEmbedder(model, cache).encode_for("acme", [ModelInput("red tea")], urgent=True)
+    second = await CachedEmbedder(model, cache).encode_for("acme", [ModelInput("red tea")] * 2, urgent=True)
+    assert model.asked == ["red tea"]
+    assert [one.tokens for one in second] == [first[0].tokens] * 2
+    np.testing.assert_allclose(unpack_tokens(first[0].tokens, 2)[:, 1], [0.3, 0.3], atol=0.08)
+    assert await CachedEmbedder(model, cache).embed_for("acme", ["red tea"]) is not None
+    assert model.asked == ["red tea"]
+
+
+@requirement("REQ-010-037", "FR-010")
+async def test_what_stands_before_is_part_of_the_input() -> None:
+    model = Tokens()
+    inputs = [ModelInput("tea"), ModelInput("tea", "coffee?"), ModelInput("tea", "milk?"), ModelInput("tea")]
+    found = await CachedEmbedder(model, InMemoryEmbeddingCache()).encode_for("acme", inputs)
+    assert model.asked == [item.whole for item in inputs[:3]]
+    assert found[0] is found[3]
+
+
+@requirement("FR-010")
+async def test_what_is_encoded_for_a_write_waits_for_its_entry_to_be_kept() -> None:
+    cache = InMemoryEmbeddingCache()
+    await CachedEmbedder(Tokens(), cache).encode_for("acme", [ModelInput("tea", "a plan")])
+    assert not cache.kept
+
+
+@requirement("REQ-010-037")
+async def test_a_vector_known_without_token_vectors_is_made_anew_where_they_are_wanted() -> None:
+    model, cache = Tokens(), InMemoryEmbeddingCache()
+    with_tokens, without = CachedEmbedder(model, cache), CachedEmbedder(model, cache, token_vectors=False)
+    assert (with_tokens.token_dim, without.token_dim, with_tokens.sees_before) == (2, 0, True)
+    assert (await without.encode_for("acme", [ModelInput("tea")], urgent=True))[0].tokens == b""
+    assert (await with_tokens.encode_for("acme", [ModelInput("tea")], urgent=True))[0].tokens
+    assert (await without.encode_for("acme", [ModelInput("tea")], urgent=True))[0].tokens
+    assert model.asked == ["tea", "tea"]
+
+
+@requirement("FR-010")
+@pytest.mark.parametrize("tokens", [np.ones((2, 3)), np.ones(2), np.full((1, 2), np.nan)])
+async def test_token_vectors_of_another_shape_or_not_finite_are_refused(tokens: Vector) -> None:
+    class Wrong(Tokens):
+        async def encode(self, inputs: Sequence[ModelInput], *, urgent: bool = False) -> list[Encoded]:
+            return [Encoded(row, tokens) for row in await self.embed([item.text for item in inputs], urgent=urgent)]
+
+    with pytest.raises(DimensionError, match=r"\[any, 2\]"):
+        await CachedEmbedder(Wrong()).encode_for("acme", [ModelInput("tea")])

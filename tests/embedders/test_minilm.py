@@ -14,6 +14,7 @@ import pytest
 from mnemic.embedders.minilm import MiniLM
 from mnemic.errors import ConfigurationError, EmbedderError, ModelIntegrityError
 from mnemic.models import CHECKSUMS, FOLDER
+from mnemic.ports import Encoded, ModelInput
 from mnemic.testing import requirement
 from mnemic.types import Vector
 
@@ -45,6 +46,79 @@ def test_its_space_is_384_numbers_named_after_its_file() -> None:
     assert (MiniLM.dim, MiniLM.max_tokens) == (384, 256)
     assert MiniLM.model_id.startswith("all-MiniLM-L6-v2:")
     assert CHECKSUMS["all-MiniLM-L6-v2/model.onnx"][:12] in MiniLM.model_id
+    assert CHECKSUMS["all-MiniLM-L6-v2/token_basis.f32"][:8] in MiniLM.model_id
+
+
+async def _encode(minilm: MiniLM, text: str, before: str = "") -> Encoded:
+    return (await minilm.encode([ModelInput(text, before)]))[0]
+
+
+@requirement("FR-010")
+async def test_a_text_encoded_alone_has_the_vector_that_it_is_embedded_to(
+    minilm: MiniLM, reference_texts: list[str]
+) -> None:
+    encoded = await minilm.encode([ModelInput(text) for text in reference_texts])
+    np.testing.assert_allclose([one.vector for one in encoded], await minilm.embed(reference_texts), atol=1e-6)
+
+
+@requirement("FR-010")
+async def test_each_own_token_has_a_vector_of_64_numbers_and_length_1_at_most(minilm: MiniLM) -> None:
+    texts = ["tea", "the red kettle sings in the morning", "tea " * 400]
+    for text, before in ((text, before) for text in texts for before in ("", "who made the coffee?")):
+        tokens = (await _encode(minilm, text, before)).tokens
+        assert tokens is not None
+        assert tokens.shape == (min(minilm.count_tokens(text), minilm.max_tokens - 2), minilm.token_dim)
+        lengths = np.linalg.norm(tokens, axis=1)
+        assert lengths.max() <= 1.0001
+        assert lengths.mean() > 0.4  # the basis keeps most of what tells tokens apart
+
+
+@requirement("FR-010")
+async def test_a_text_behind_another_has_the_mean_of_its_own_tokens_in_that_light(minilm: MiniLM) -> None:
+    text, question = "Yes, twice a week.", "Do you still go swimming?"
+    alone, behind = await _encode(minilm, text), await _encode(minilm, text, question)
+    assert 0.3 < alone.vector @ behind.vector < 0.95
+    assert behind.vector @ (await minilm.embed([question]))[0] > alone.vector @ (await minilm.embed([question]))[0]
+    np.testing.assert_allclose(np.linalg.norm(behind.vector), 1, atol=1e-6)
+    assert alone.tokens is not None
+    assert behind.tokens is not None
+    assert np.abs(alone.tokens - behind.tokens).max() > 0.05
+
+
+@requirement("FR-010")
+async def test_of_what_stands_before_the_last_60_tokens_are_read(minilm: MiniLM) -> None:
+    short = await _encode(minilm, "yes", "tea " * 60)
+    for before, same in (("coffee " * 30 + "tea " * 60, True), ("tea " * 30 + "coffee " + "tea " * 59, False)):
+        assert np.allclose((await _encode(minilm, "yes", before)).vector, short.vector, atol=1e-6) is same
+
+
+@requirement("FR-010")
+@pytest.mark.parametrize(("own", "before"), [(181, 10), (10, 101), (400, 400)])
+async def test_a_long_text_or_one_behind_a_long_one_is_read_alone(minilm: MiniLM, own: int, before: int) -> None:
+    behind = await _encode(minilm, "tea " * own, "milk " * before)
+    np.testing.assert_allclose(behind.vector, (await _encode(minilm, "tea " * own)).vector, atol=1e-6)
+    at_the_limit = await _encode(minilm, "tea " * min(own, 180), "milk " * min(before, 100))
+    assert np.abs(at_the_limit.vector - (await _encode(minilm, "tea " * min(own, 180))).vector).max() > 1e-3
+
+
+@requirement("FR-010", "D04")
+async def test_a_text_without_a_token_has_neither_vector_nor_token_vectors(minilm: MiniLM) -> None:
+    empty, tea, blank = await minilm.encode([ModelInput(""), ModelInput("tea", "   "), ModelInput(" ", "tea?")])
+    assert [(bool(one.vector.any()), one.tokens) for one in (empty, blank)] == [(False, None)] * 2
+    np.testing.assert_allclose(tea.vector, (await minilm.embed(["tea"]))[0], atol=1e-6)
+    assert await minilm.encode([]) == []
+
+
+@requirement("FR-010", "REQ-010-036")
+async def test_inputs_of_a_batch_move_no_other_and_keep_their_order(minilm: MiniLM, reference_texts: list[str]) -> None:
+    inputs = [ModelInput(text, reference_texts[place - 1]) for place, text in enumerate(reference_texts[:20])]
+    batch = await minilm.encode(inputs)
+    alone = [(await minilm.encode([item], urgent=True))[0] for item in inputs]
+    for one, other in zip(batch, alone, strict=True):
+        np.testing.assert_allclose(one.vector, other.vector, atol=1e-6)
+        assert one.tokens is not None
+        assert other.tokens is not None
+        np.testing.assert_allclose(one.tokens, other.tokens, atol=1e-5)
 
 
 @requirement("REQ-010-036")
@@ -108,7 +182,7 @@ def copied_models(tmp_path: Path) -> Path:
 
 
 @requirement("REQ-010-036")
-@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2/model.onnx", "all-MiniLM-L6-v2/tokenizer.json"])
+@pytest.mark.parametrize("name", [name for name in CHECKSUMS if "all-MiniLM" in name])
 async def test_a_changed_model_file_is_refused_by_name_and_hash(copied_models: Path, name: str) -> None:
     path = copied_models / name
     content = bytearray(path.read_bytes())

@@ -7,7 +7,7 @@ import pytest
 
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.providers.sqlite import SqliteProvider
-from mnemic.testing import JournalSuite, ManualClock, ProviderSuite
+from mnemic.testing import EmbeddingCacheSuite, JournalSuite, ManualClock, ProviderSuite
 from mnemic.types import DurabilityMode
 
 
@@ -35,6 +35,12 @@ class TestInMemoryJournal(JournalSuite):
         return in_memory
 
 
+class TestInMemoryCache(EmbeddingCacheSuite):
+    @pytest.fixture
+    def store(self, in_memory: InMemoryProvider) -> InMemoryProvider:
+        return in_memory
+
+
 class TestSqlite(ProviderSuite):
     @pytest.fixture
     def provider(self, sqlite: SqliteProvider) -> SqliteProvider:
@@ -42,6 +48,12 @@ class TestSqlite(ProviderSuite):
 
 
 class TestSqliteJournal(JournalSuite):
+    @pytest.fixture
+    def store(self, sqlite: SqliteProvider) -> SqliteProvider:
+        return sqlite
+
+
+class TestSqliteCache(EmbeddingCacheSuite):
     @pytest.fixture
     def store(self, sqlite: SqliteProvider) -> SqliteProvider:
         return sqlite

@@ -5,7 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from mnemic.ports import Capability, Unit, VectorWrite
+from mnemic.ports import Capability, Embedding, Unit, VectorWrite
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.testing import ManualClock, requirement
 from mnemic.testing.strategies import TENANT, at, fill, memory, place
@@ -52,7 +52,7 @@ async def test_without_a_clock_of_its_own_it_goes_by_that_of_the_machine() -> No
 
 
 async def test_the_cache_keeps_tenants_and_models_apart(provider: InMemoryProvider) -> None:
-    await provider.keep("t1", "m", {b"h": UNIT})
+    await provider.keep("t1", "m", {b"h": Embedding(UNIT)})
     assert list(await provider.cached("t1", "m", [b"h", b"other"])) == [b"h"]
     assert await provider.cached("t2", "m", [b"h"]) == await provider.cached("t1", "n", [b"h"]) == {}
 
@@ -61,4 +61,4 @@ async def test_the_vector_of_an_entry_is_known_by_its_input(provider: InMemoryPr
     entry = memory("k")
     write = VectorWrite(address=entry.address, version=1, model_id="m", input_hash=b"h", vector=UNIT)
     await provider.commit(Unit(entries=(entry,), vectors=(write,)))
-    assert np.allclose((await provider.cached("t1", "m", [b"h"]))[b"h"], UNIT)
+    assert np.allclose((await provider.cached("t1", "m", [b"h"]))[b"h"].vector, UNIT)

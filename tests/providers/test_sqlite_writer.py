@@ -12,7 +12,7 @@ import pytest
 
 from mnemic import faults
 from mnemic.errors import ConflictError, InvalidInputError, MnemicError, OverloadedError
-from mnemic.ports import AuditRecord, Deletion, Edge, EdgeKind, Job, Unit, VectorWrite
+from mnemic.ports import AuditRecord, Deletion, Edge, EdgeKind, Embedding, Job, Unit, VectorWrite
 from mnemic.providers.sqlite import SqliteProvider
 from mnemic.testing import requirement
 from mnemic.testing.strategies import START, memory, place
@@ -197,10 +197,10 @@ async def test_a_vector_of_a_live_entry_is_its_own_cache(provider: SqliteProvide
     await provider.commit(unit("a"))
     write = VectorWrite(address=memory("a").address, version=1, model_id="m", input_hash=b"1", vector=VECTOR)
     await provider.commit(Unit(vectors=(write,)))
-    await provider.keep("t1", "m", {b"2": VECTOR})
+    await provider.keep("t1", "m", {b"2": Embedding(VECTOR)})
     found = await provider.cached("t1", "m", [b"1", b"2", b"3"])
     assert found.keys() == {b"1", b"2"}
-    assert float(found[b"1"] @ VECTOR) >= 0.9999
+    assert float(found[b"1"].vector @ VECTOR) >= 0.9999
     assert not await provider.cached("t2", "m", [b"1", b"2"])
     assert not await provider.cached("t1", "other", [b"1", b"2"])
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mnemic.embedders.checked import checked
-from mnemic.ports import Embedder, EmbeddingCache, input_hash
+from mnemic.errors import DimensionError
+from mnemic.ports import Embedder, Embedding, EmbeddingCache, Encoded, ModelInput, input_hash
 from mnemic.types import Vector
 
 __all__ = ["CachedEmbedder"]
@@ -22,11 +23,20 @@ class CachedEmbedder(Embedder):
         embedder: What computes vectors.
         cache: Where they are kept; None only checks.
         index_format: Names the form of the texts, where it moves their vectors; a part of the model id.
+        token_vectors: Whether `encode` and `encode_for` give the token vectors that the embedder has.
     """
 
-    def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None, *, index_format: str = "") -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        cache: EmbeddingCache | None = None,
+        *,
+        index_format: str = "",
+        token_vectors: bool = True,
+    ) -> None:
         self._embedder = embedder
         self._cache = cache
+        self._token_vectors = token_vectors
         self._suffix = f"+{index_format}" if index_format else ""
         self._describe()
 
@@ -67,22 +77,85 @@ class CachedEmbedder(Embedder):
             EmbedderError: The model cannot answer, or answered with another number of vectors.
             DimensionError: The model answered with vectors of another size, or not finite.
         """
-        if self._cache is None:
-            return await self.embed(texts, urgent=urgent)
-        model_id = self.model_id
-        hashes = [input_hash(tenant_id, model_id, text) for text in texts]
-        found = dict(await self._cache.cached(tenant_id, model_id, list(dict.fromkeys(hashes))))
+        hashes = self._hashes(tenant_id, texts)
+        found = await self._known(tenant_id, hashes)
         missing = {key: text for key, text in zip(hashes, texts, strict=True) if key not in found}
         if missing:
-            new = dict(zip(missing, await self.embed(list(missing.values()), urgent=urgent), strict=True))
+            rows = await self.embed(list(missing.values()), urgent=urgent)
+            new = dict(zip(missing, map(Embedding, rows), strict=True))
+            await self._keep(tenant_id, new)
             found |= new
+        return np.array([found[key].vector for key in hashes], dtype=np.float32).reshape(len(texts), self._embedder.dim)
+
+    async def encode(self, inputs: Sequence[ModelInput], *, urgent: bool = False) -> list[Encoded]:
+        """Encode texts that belong to no tenant: nothing is looked up or kept.
+
+        Raises:
+            EmbedderError: The model cannot answer, or answered with another number of vectors.
+            DimensionError: The model answered with vectors of another size, or not finite.
+        """
+        encoded = await self._embedder.encode(inputs, urgent=urgent)
+        rows = checked([item.vector for item in encoded], len(inputs), self._embedder.dim)
+        return [Encoded(row, self._tokens(item)) for row, item in zip(rows, encoded, strict=True)]
+
+    async def encode_for(
+        self, tenant_id: str, inputs: Sequence[ModelInput], *, urgent: bool = False
+    ) -> list[Embedding]:
+        """Encode a tenant's texts, each different one at most once.
+
+        What was made for a query is kept. What was made for a write is not: it is known from its entry once it is
+        committed there, and goes with it (FR-010).
+
+        Args:
+            tenant_id: Whose texts these are; nothing is shared between tenants.
+            inputs: Texts with what stands before them.
+            urgent: A query: it does not wait behind batches of writes.
+
+        Returns:
+            A vector with packed token vectors for each text, in order.
+
+        Raises:
+            EmbedderError: The model cannot answer, or answered with another number of vectors.
+            DimensionError: The model answered with vectors of another size, or not finite.
+        """
+        hashes = self._hashes(tenant_id, [item.whole for item in inputs])
+        known = await self._known(tenant_id, hashes)
+        found = {key: embedding for key, embedding in known.items() if embedding.tokens or not self.token_dim}
+        missing = {key: item for key, item in zip(hashes, inputs, strict=True) if key not in found}
+        if missing:
+            encoded = await self.encode(list(missing.values()), urgent=urgent)
+            new = dict(zip(missing, map(Embedding.of, encoded), strict=True))
+            if urgent:
+                await self._keep(tenant_id, new)
+            found |= new
+        return [found[key] for key in hashes]
+
+    def _hashes(self, tenant_id: str, texts: Sequence[str]) -> list[bytes]:
+        return [input_hash(tenant_id, self.model_id, text) for text in texts]
+
+    async def _known(self, tenant_id: str, hashes: Sequence[bytes]) -> dict[bytes, Embedding]:
+        if self._cache is None:
+            return {}
+        return dict(await self._cache.cached(tenant_id, self.model_id, list(dict.fromkeys(hashes))))
+
+    async def _keep(self, tenant_id: str, new: Mapping[bytes, Embedding]) -> None:
+        if self._cache is not None:
             # A text without a token has no vector to keep.
-            await self._cache.keep(tenant_id, model_id, {key: vector for key, vector in new.items() if vector.any()})
-        return np.array([found[key] for key in hashes], dtype=np.float32).reshape(len(texts), self._embedder.dim)
+            telling = {key: embedding for key, embedding in new.items() if embedding.vector.any()}
+            await self._cache.keep(tenant_id, self.model_id, telling)
+
+    def _tokens(self, item: Encoded) -> Vector | None:
+        if item.tokens is None or not self.token_dim:
+            return None
+        if item.tokens.ndim != 2 or item.tokens.shape[1] != self.token_dim or not np.isfinite(item.tokens).all():
+            raise DimensionError(f"the embedder's token vectors are no table of finite numbers [any, {self.token_dim}]")
+        return item.tokens
 
     def _describe(self) -> None:
         self.model_id = getattr(self._embedder, "model_id", "") + self._suffix
         self.dim = getattr(self._embedder, "dim", 0)
+        self.token_dim = self._embedder.token_dim if self._token_vectors else 0
+        self.sees_before = self._embedder.sees_before
         self.max_tokens = self._embedder.max_tokens
         self.precision = self._embedder.precision
         self.batch_invariant = self._embedder.batch_invariant

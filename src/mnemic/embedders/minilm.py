@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
@@ -18,18 +19,30 @@ from mnemic.embedders.lanes import Lanes
 from mnemic.embedders.wordpiece import packaged_tokenizer
 from mnemic.errors import ConfigurationError, EmbedderError
 from mnemic.models import CHECKSUMS, FOLDER, read_verified
-from mnemic.ports import Embedder
+from mnemic.ports import Embedder, Encoded, ModelInput
 from mnemic.types import Vector
 
 __all__ = ["MiniLM", "sessions_loaded"]
 
 _NAME: Final = "all-MiniLM-L6-v2"
 _CLS, _SEP = 101, 102
+_SEEN_BEFORE, _LONGEST_BEFORE, _LONGEST_BEHIND = 60, 100, 180  # tokens: behind what, and what, a text is read
 _PADDED_TOKENS: Final = 2048  # of one batch, padding included: what one run may cost, about half a second
 _PROVIDERS: Final = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _ORT_ERRORS: Final = tuple(
     error for error in vars(ort_errors).values() if isinstance(error, type) and issubclass(error, Exception)
 )
+_Row = TypeVar("_Row")
+_Out = TypeVar("_Out")
+
+
+class _Frame(NamedTuple):
+    """The ids of one input, and where the text's own begin and end in it."""
+
+    ids: Sequence[int]
+    start: int
+    stop: int
+    behind: bool
 
 
 class _Model:
@@ -42,17 +55,24 @@ class _Model:
         content = read_verified(f"{_NAME}/model.onnx", folder=folder)
         self.tokenizer = packaged_tokenizer(_NAME, folder)
         self.session = ort.InferenceSession(content, options, providers=[_PROVIDERS[device]])
+        basis = np.frombuffer(read_verified(f"{_NAME}/token_basis.f32", folder=folder), dtype="<f4")
+        self.basis: Vector = basis.reshape(MiniLM.dim, -1)
         self.users = 0
         self.lanes = Lanes("minilm")
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> Vector:
-        ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(batch):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        found: Vector = self.session.run(["sentence_embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        found: Vector = self.session.run(["sentence_embedding"], _padded(batch))[0]
         return found
+
+    def encoded(self, batch: Sequence[_Frame]) -> list[Encoded]:
+        outputs = ["token_embeddings", "sentence_embedding"]
+        states, pooled = self.session.run(outputs, _padded([frame.ids for frame in batch]))
+        return [self._encoded(frame, states[row], pooled[row]) for row, frame in enumerate(batch)]
+
+    def _encoded(self, frame: _Frame, states: Vector, pooled: Vector) -> Encoded:
+        own = states[frame.start : frame.stop]
+        vector = _unit(own.mean(axis=0)) if frame.behind else pooled
+        return Encoded(vector, _unit(own) @ self.basis)
 
 
 class _Shared:
@@ -108,8 +128,18 @@ class MiniLM(Embedder):
         ConfigurationError: ONNX Runtime has no such device here.
     """
 
-    model_id = f"{_NAME}:{CHECKSUMS[f'{_NAME}/model.onnx'][:12]}:mean:256"
+    model_id = ":".join(
+        (
+            _NAME,
+            CHECKSUMS[f"{_NAME}/model.onnx"][:12],
+            "mean:256",
+            CHECKSUMS[f"{_NAME}/token_basis.f32"][:8],
+            f"{_SEEN_BEFORE}-{_LONGEST_BEFORE}-{_LONGEST_BEHIND}",
+        )
+    )
     dim = 384
+    token_dim = 64
+    sees_before = True
     max_tokens = 256
     precision = "float32"
     batch_invariant = True
@@ -158,6 +188,25 @@ class MiniLM(Embedder):
             vectors[batch] = await model.lanes.run(partial(_embed, model, rows, batch), urgent=urgent)
         return vectors
 
+    async def encode(self, inputs: Sequence[ModelInput], *, urgent: bool = False) -> list[Encoded]:
+        """Embed texts behind what stands before them, with the vectors of their own tokens.
+
+        A text of at most 180 tokens is read behind the last 60 of a text of at most 100; then its vector is the mean of
+        its own tokens. Any other is read alone. Token vectors are the model's, at length 1, on the packaged basis.
+
+        Raises:
+            EmbedderError: The model failed on one text; the message names its index.
+        """
+        model = await self._opened()
+        frames = await model.lanes.run(partial(self._framed, model, list(inputs)), urgent=urgent)
+        found = [Encoded(np.zeros(self.dim, dtype=np.float32))] * len(inputs)
+        for batch in _batches([len(frame.ids) for frame in frames], self._batch_size):
+            rows = [frames[index] for index in batch]
+            made = await model.lanes.run(partial(_encode, model, rows, batch), urgent=urgent)
+            for index, encoded in zip(batch, made, strict=True):
+                found[index] = encoded
+        return found
+
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text; with the frame of two around them, the first `max_tokens` are seen."""
         return len(packaged_tokenizer(_NAME, self._key[0]).ids(text))
@@ -165,6 +214,19 @@ class MiniLM(Embedder):
     def _frames(self, model: _Model, texts: Sequence[str]) -> list[list[int]]:
         found = (model.tokenizer.ids(text, limit=self.max_tokens - 2) for text in texts)
         return [[_CLS, *ids, _SEP] if ids else [] for ids in found]
+
+    def _framed(self, model: _Model, inputs: Sequence[ModelInput]) -> list[_Frame]:
+        return [self._frame(model, item) for item in inputs]
+
+    def _frame(self, model: _Model, item: ModelInput) -> _Frame:
+        own = model.tokenizer.ids(item.text, limit=self.max_tokens - 2)
+        before = model.tokenizer.ids(item.before, limit=_LONGEST_BEFORE + 1) if item.before else []
+        if not own or len(own) > _LONGEST_BEHIND or len(before) > _LONGEST_BEFORE:
+            before = []
+        before = before[-_SEEN_BEFORE:]
+        ids = [_CLS, *before, *own, _SEP] if own else []
+        start = 1 + len(before)
+        return _Frame(ids, start, start + len(own), behind=bool(before))
 
     async def _opened(self) -> _Model:
         model = self._model
@@ -194,13 +256,36 @@ def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
         start = end
 
 
+def _padded(batch: Sequence[Sequence[int]]) -> dict[str, npt.NDArray[np.int64]]:
+    ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, tokens in enumerate(batch):
+        ids[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def _unit(rows: Vector) -> Vector:
+    scaled: Vector = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12)
+    return scaled
+
+
 def _embed(model: _Model, rows: Sequence[Sequence[int]], indexes: Sequence[int]) -> Vector:
+    return np.stack(_halved(lambda part: list(model.vectors(part)), rows, indexes))
+
+
+def _encode(model: _Model, rows: Sequence[_Frame], indexes: Sequence[int]) -> list[Encoded]:
+    return _halved(model.encoded, rows, indexes)
+
+
+def _halved(run: Callable[[Sequence[_Row]], list[_Out]], rows: Sequence[_Row], indexes: Sequence[int]) -> list[_Out]:
     """Run one batch; one that fails is halved until the text that it fails on is alone."""
     try:
-        return model.vectors(rows)
+        return run(rows)
     except _ORT_ERRORS as error:
         if len(rows) == 1:
             reason = type(error).__name__
             raise EmbedderError(f"the model failed on text {indexes[0]} of this call ({reason})") from error
     half = len(rows) // 2
-    return np.concatenate([_embed(model, rows[a:b], indexes[a:b]) for a, b in pairwise((0, half, len(rows)))])
+    parts = [_halved(run, rows[a:b], indexes[a:b]) for a, b in pairwise((0, half, len(rows)))]
+    return [*parts[0], *parts[1]]

@@ -53,7 +53,7 @@ async def import_(caller: Caller, lines: Iterable[str]) -> int:
     entries, edges, deletions = _read(caller, lines)
     for classification in sorted({entry.classification for entry in entries}):
         await caller.allow(Action.STORE, classification=classification)
-    new_entries, new_deletions = await _unknown(caller, entries, deletions)
+    standing, new_entries, new_deletions = await _unknown(caller, entries, deletions)
     newest = {entry.address: entry for entry in new_entries}
     gone = {deletion.address for deletion in new_deletions}
     owed = [entry for address, entry in newest.items() if address not in gone]
@@ -71,6 +71,7 @@ async def import_(caller: Caller, lines: Iterable[str]) -> int:
             jobs=jobs,
         ),
         owed=owed,
+        changed=(*standing, *owed),
     )
     return len(new_entries)
 
@@ -216,8 +217,8 @@ def _entry(caller: Caller, record: dict[str, Any]) -> MemoryEntry:
 
 async def _unknown(
     caller: Caller, entries: list[MemoryEntry], deletions: list[Deletion]
-) -> tuple[list[MemoryEntry], list[Deletion]]:
-    """What is newer than what stands at its address.
+) -> tuple[list[MemoryEntry], list[MemoryEntry], list[Deletion]]:
+    """What stands there and is older than what comes, and what is newer than what stands at its address.
 
     Raises:
         ConflictError: A version that stands there was made of other content.
@@ -232,7 +233,7 @@ async def _unknown(
                 f"version {entry.version} of a memory stands here with other content; use another store"
             )
     versions = {address: head.version for address, head in heads.items()}
-    return (
-        [entry for entry in entries if entry.version > versions.get(entry.address, 0)],
-        [deletion for deletion in deletions if deletion.version > versions.get(deletion.address, 0)],
-    )
+    new_entries = [entry for entry in entries if entry.version > versions.get(entry.address, 0)]
+    new_deletions = [deletion for deletion in deletions if deletion.version > versions.get(deletion.address, 0)]
+    replaced = {*(entry.address for entry in new_entries), *(deletion.address for deletion in new_deletions)}
+    return [entry for address, entry in live.items() if address in replaced], new_entries, new_deletions

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from mnemic import words
-from mnemic.errors import MnemicError
-from mnemic.ports import Annotation, Clock, Embedder, Job, Unit, VectorWrite, input_hash
+from mnemic.errors import CapabilityError, MnemicError
+from mnemic.ports import Annotation, Clock, Embedder, Embedding, Job, ModelInput, Unit, VectorWrite, input_hash
 from mnemic.tiers import Tiers
-from mnemic.types import Address, MemoryEntry, MemoryScope, Vector
+from mnemic.types import Address, MemoryEntry, MemoryScope
 
 __all__ = ["EMBED", "Indexer", "Owner", "embed_job"]
 
@@ -49,6 +49,12 @@ class _Owed:
     entry: MemoryEntry
     text: str
     tries: int = 0
+    before: MemoryEntry | None = None
+    """The turn that it is embedded behind."""
+
+    @property
+    def input(self) -> ModelInput:
+        return ModelInput(self.text, words.index_text(self.before) if self.before else "")
 
     @property
     def owner(self) -> Owner:
@@ -140,13 +146,13 @@ class Indexer:
                     await self._idle()
                 batch = self._take_batch()
                 try:
-                    vectors = await self._vectors(batch)
+                    writes = await self._writes(batch)
                     if commit is not None:
                         await commit
                 except BaseException:
                     await self._release(batch)
                     raise
-                commit = asyncio.create_task(self._finish(batch, vectors))
+                commit = asyncio.create_task(self._finish(batch, writes))
         finally:
             if commit is not None:
                 await commit
@@ -167,9 +173,13 @@ class Indexer:
         self._under_way.update(zip(places, batch, strict=True))
         return batch
 
-    async def _vectors(self, batch: Sequence[_Owed]) -> list[Vector | None]:
+    async def _writes(self, batch: Sequence[_Owed]) -> list[VectorWrite | None]:
         """A vector for each, None where there is none now: it is tried again later."""
-        answers = await self._embedded(batch)
+        answers: Sequence[VectorWrite | Exception]
+        try:
+            answers = await self._embedded(await self._placed(batch))
+        except MnemicError as error:
+            answers = [error] * len(batch)
         failed = [(item, answer) for item, answer in zip(batch, answers, strict=True) if isinstance(answer, Exception)]
         if len(failed) < len(batch):
             self._failures = 0
@@ -183,7 +193,23 @@ class Indexer:
             self.failing = failing
             self.turned.set()
 
-    async def _embedded(self, batch: Sequence[_Owed]) -> list[Vector | Exception]:
+    async def _placed(self, batch: Sequence[_Owed]) -> list[_Owed]:
+        """The batch with the turns before: of the same session, owner, class and origin (FR-010)."""
+        assert self._embedder is not None  # noqa: S101 - see _ask
+        turns = [item.entry for item in batch if item.entry.turn]
+        if not turns or not self._embedder.sees_before:
+            return list(batch)
+        found: dict[Address, MemoryEntry | None] = {}
+        for tenant in dict.fromkeys(entry.tenant_id for entry in turns):
+            own = [entry for entry in turns if entry.tenant_id == tenant]
+            try:
+                neighbours = await self._tiers.memories.neighbours(MemoryScope(tenant_id=tenant), own)
+            except CapabilityError:  # such a store keeps no order of turns; each is embedded alone
+                continue
+            found |= {entry.address: neighbours.get(entry.address, (None, None))[0] for entry in own}
+        return [replace(item, before=_of_same_origin(item.entry, found.get(item.entry.address))) for item in batch]
+
+    async def _embedded(self, batch: Sequence[_Owed]) -> list[VectorWrite | Exception]:
         """A vector or a failure for each; a text that cannot be embedded is found by halving."""
         if not batch:
             return []
@@ -197,15 +223,16 @@ class Indexer:
             half = len(batch) // 2
             return [*await self._embedded(batch[:half]), *await self._embedded(batch[half:])]
 
-    async def _ask(self, batch: Sequence[_Owed]) -> list[Vector]:
+    async def _ask(self, batch: Sequence[_Owed]) -> list[VectorWrite]:
         assert self._embedder is not None  # noqa: S101 - nothing is owed without an embedder
-        vectors: dict[int, Vector] = {}
+        writes: dict[int, VectorWrite] = {}
         for tenant in dict.fromkeys(item.entry.tenant_id for item in batch):
             places = [place for place, item in enumerate(batch) if item.entry.tenant_id == tenant]
             async with asyncio.timeout(self._timeout_s):
-                rows = await self._embedder.embed_for(tenant, [batch[place].text for place in places])
-            vectors.update(zip(places, rows, strict=True))
-        return [vectors[place] for place in range(len(batch))]
+                found = await self._embedder.encode_for(tenant, [batch[place].input for place in places])
+            for place, embedding in zip(places, found, strict=True):
+                writes[place] = _write(batch[place], self._embedder.model_id, embedding)
+        return [writes[place] for place in range(len(batch))]
 
     async def _failed(self, batch: Sequence[_Owed], error: Exception, *, all_of_them: bool) -> None:
         """Note when to try again: a text that fails among others has tries of its own, else the embedder is down."""
@@ -221,17 +248,16 @@ class Indexer:
         _LOG.warning("embedder failed (%s): %d vectors wait", type(error).__name__, len(batch))
         await self._tiers.commit(Unit(jobs=tuple(jobs)))
 
-    async def _finish(self, batch: Sequence[_Owed], vectors: Sequence[Vector | None]) -> None:
-        assert self._embedder is not None or not batch  # noqa: S101 - see _ask
-        made = [(item, vector) for item, vector in zip(batch, vectors, strict=True) if vector is not None]
-        writes = tuple(self._write(item, vector) for item, vector in made if vector.any())
-        done = tuple(embed_job(item.entry).id for item, _ in made)
+    async def _finish(self, batch: Sequence[_Owed], writes: Sequence[VectorWrite | None]) -> None:
+        made = [(item.entry, write) for item, write in zip(batch, writes, strict=True) if write is not None]
+        vectors = tuple(write for _, write in made if write.vector.any())
+        done = tuple(write.job for _, write in made if not write.vector.any())  # no token, no vector
         try:
             if made:
-                summaries = await self._summaries([item.entry for item, _ in made])
-                await self._tiers.commit(Unit(vectors=writes, annotations=summaries, done=done))
+                summaries = await self._summaries([entry for entry, _ in made])
+                await self._tiers.commit(Unit(vectors=vectors, annotations=summaries, done=done))
         except MnemicError as error:
-            _LOG.warning("%d vectors could not be kept (%s); their jobs wait", len(writes), error.code)
+            _LOG.warning("%d vectors could not be kept (%s); their jobs wait", len(vectors), error.code)
             self._look_again = True
         finally:
             await self._release(batch)
@@ -240,7 +266,9 @@ class Indexer:
         """Tell who waits that a batch is over; what has no vector yet has its job."""
         async with self._changed:
             for item in batch:
-                self._under_way.pop((item.entry.address, item.entry.version), None)
+                place = (item.entry.address, item.entry.version)
+                if self._under_way.get(place) is item:  # else it is owed again, and under way in the next batch
+                    del self._under_way[place]
             self._changed.notify_all()
 
     async def _summaries(self, entries: Sequence[MemoryEntry]) -> tuple[Annotation, ...]:
@@ -250,16 +278,6 @@ class Indexer:
         return tuple(
             Annotation(address=entry.address, version=entry.version, fields={"summary": text})
             for entry, text in zip(long, texts, strict=True)
-        )
-
-    def _write(self, item: _Owed, vector: Vector) -> VectorWrite:
-        model_id = self._embedder.model_id if self._embedder else ""
-        return VectorWrite(
-            address=item.entry.address,
-            version=item.entry.version,
-            model_id=model_id,
-            input_hash=input_hash(item.entry.tenant_id, model_id, item.text),
-            vector=vector,
         )
 
     async def _take_up(self, tenant_id: str, jobs: Sequence[Job]) -> None:
@@ -274,3 +292,20 @@ class Indexer:
                 self.add(entry, tries=job.tries)
         if gone:
             await self._tiers.commit(Unit(done=tuple(gone)))
+
+
+def _of_same_origin(entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry | None:
+    return before if before is not None and before.origin is entry.origin else None
+
+
+def _write(item: _Owed, model_id: str, embedding: Embedding) -> VectorWrite:
+    return VectorWrite(
+        address=item.entry.address,
+        version=item.entry.version,
+        model_id=model_id,
+        input_hash=input_hash(item.entry.tenant_id, model_id, item.input.whole),
+        vector=embedding.vector,
+        tokens=embedding.tokens,
+        behind=None if item.before is None else (item.before.address, item.before.version),
+        job=embed_job(item.entry).id,
+    )

@@ -146,6 +146,7 @@ async def forget(
             audit=tuple(record for unit in units for record in unit.audit),
             events=tuple(event for unit in units for event in unit.events),
             working=tuple(mark for unit in units for mark in unit.working),
-        )
+        ),
+        changed=entries,
     )
     return len(entries)

@@ -93,7 +93,7 @@ async def sweep(caller: Caller) -> int:
     for entry in entries:
         system = replace(caller, who=replace(caller.who, tenant_id=entry.tenant_id, volk_id="SYS:MEMORY"))
         try:
-            await system.commit(deletion_unit(system, entry, action="expire"))
+            await system.commit(deletion_unit(system, entry, action="expire"), changed=(entry,))
             swept += 1
         except ConflictError:
             continue  # a newer version came in between

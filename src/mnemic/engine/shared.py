@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mnemic.audit import Auditor
 from mnemic.config import Settings
-from mnemic.engine.indexer import Indexer, Owner
+from mnemic.engine.indexer import Indexer, Owner, embed_job
 from mnemic.engine.notes import Notes
 from mnemic.errors import AccessDeniedError, IdentityError, NotRunningError, ScopeError
 from mnemic.events import Topic
@@ -186,15 +186,40 @@ class Caller:
         await self.commit(Unit(audit=(record,), events=(event,)))
         return None
 
-    async def commit(self, unit: Unit, *, owed: Sequence[MemoryEntry] = ()) -> None:
-        """Keep a unit, then tell its events and note which entries are owed a vector."""
-        await self.shared.whole(self._commit(unit, owed))
+    async def commit(
+        self, unit: Unit, *, owed: Sequence[MemoryEntry] = (), changed: Sequence[MemoryEntry] = ()
+    ) -> None:
+        """Keep a unit, then tell its events and note which entries are owed a vector.
 
-    async def _commit(self, unit: Unit, owed: Sequence[MemoryEntry]) -> None:
-        await self.shared.tiers.commit(unit)
+        Args:
+            unit: What commits.
+            owed: New versions that are owed a vector; their jobs stand in the unit.
+            changed: Versions that come or go with it; the turns behind them are owed new vectors.
+        """
+        await self.shared.whole(self._commit(unit, owed, changed))
+
+    async def _commit(self, unit: Unit, owed: Sequence[MemoryEntry], changed: Sequence[MemoryEntry]) -> None:
+        written = {*(entry.address for entry in unit.entries), *(deletion.address for deletion in unit.deletions)}
+        behind = [entry for entry in await self.turns_behind(changed) if entry.address not in written]
+        await self.shared.tiers.commit(replace(unit, jobs=(*unit.jobs, *map(embed_job, behind))))
         await self.announce(unit.events)
-        for entry in owed:
+        for entry in (*owed, *behind):
             self.shared.indexer.add(entry)
+
+    async def turns_behind(self, changed: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        """The turns that are embedded behind these (FR-010); of one address, where it stood before and now."""
+        embedder = self.shared.embedder
+        turns = [entry for entry in changed if entry.turn is not None]
+        if not turns or embedder is None or not embedder.sees_before:
+            return []
+        now = {entry.address: entry for entry in turns}
+        moved = {e.address: e for e in turns if _position(e) != _position(now[e.address])}
+        found: dict[Address, MemoryEntry] = {}
+        for group in filter(None, (now, moved)):
+            neighbours = await self.shared.tiers.memories.neighbours(self.scope(), list(group.values()))
+            following = ((group[address], behind) for address, (_, behind) in neighbours.items() if behind)
+            found |= {behind.address: behind for entry, behind in following if behind.origin is entry.origin}
+        return list(found.values())
 
     async def announce(self, events: tuple[SystemEvent, ...]) -> None:
         """Hand committed events to the bus; what is not acknowledged is told again at the next start."""
@@ -227,3 +252,7 @@ class Caller:
         if topic:
             severity = "warning" if result == "denied" else "info"
             await self.shared.bus.publish(self.event(topic, payload, severity=severity))
+
+
+def _position(turn: MemoryEntry) -> tuple[object, ...]:
+    return turn.session_id, turn.classification, turn.turn, turn.origin

@@ -55,7 +55,7 @@ async def store(caller: Caller, draft: Draft) -> MemoryEntry:
         unit = _store_unit(caller, draft, entry, rule=decision.rule, body_hash=body_hash)
         crashpoint("store.before_commit")
         try:
-            await caller.commit(unit, owed=_owed(entry))
+            await caller.commit(unit, owed=_owed(entry), changed=_turns(before, entry))
         except ConflictError:
             continue  # another writer was first: look again at what stands there
         crashpoint("store.committed")
@@ -105,8 +105,7 @@ async def update(caller: Caller, key: str, change: Change, *, expected_version: 
             await caller.allow(Action.RECLASSIFY, entry=before, classification=changes["classification"])
         entry = _next_version(caller, before, changes)
         try:
-            owed = _owed(entry) if entry.content != before.content else ()
-            await caller.commit(_update_unit(caller, before, entry), owed=owed)
+            await caller.commit(_update_unit(caller, before, entry), owed=(entry,), changed=(before, entry))
         except ConflictError:
             continue
         return entry
@@ -124,7 +123,7 @@ async def delete(caller: Caller, key: str, *, expected_version: int | None) -> b
             return False
         _check_version(expected_version, entry.version)
         try:
-            await caller.commit(deletion_unit(caller, entry))
+            await caller.commit(deletion_unit(caller, entry), changed=(entry,))
         except ConflictError:
             continue
         return True
@@ -257,10 +256,9 @@ def _lineage(entry: MemoryEntry) -> tuple[Edge, ...]:
 def _next_version(caller: Caller, before: MemoryEntry, changes: Mapping[str, Any]) -> MemoryEntry:
     now = _after(caller.shared.clock.now(), before)
     text_changed = changes.get("content", before.content) != before.content
-    derived: dict[str, Any] = {}
+    derived: dict[str, Any] = {"embedding": None, "embedding_model": None}  # a vector belongs to one version
     if text_changed:
-        tokens = caller.shared.counter(None).count(changes["content"])
-        derived = {"token_count": tokens, "summary": None, "embedding": None, "embedding_model": None}
+        derived |= {"token_count": caller.shared.counter(None).count(changes["content"]), "summary": None}
     return replace(
         before,
         **changes,
@@ -282,12 +280,11 @@ def _update_unit(caller: Caller, before: MemoryEntry, entry: MemoryEntry) -> Uni
     if entry.classification is not before.classification:
         detail |= {"old_class": before.classification.value, "new_class": entry.classification.value}
         events.append(caller.event(Topic.RECLASSIFIED, payload))
-    owes = shared.embedder is not None and entry.content != before.content
     return Unit(
         entries=(entry,),
         audit=(shared.auditor.record(caller.who, "update", resource=entry.uid, detail=detail),),
         events=tuple(events),
-        jobs=(embed_job(entry),) if owes else (),
+        jobs=(embed_job(entry),) if shared.embedder is not None else (),
     )
 
 
@@ -297,6 +294,10 @@ async def _indexed(caller: Caller, draft: Draft, entry: MemoryEntry) -> MemoryEn
         await shared.indexer.indexed(entry)
         return replace(entry, embedding_model=shared.embedder.model_id)
     return replace(entry, embedding=None)
+
+
+def _turns(before: MemoryEntry | None, entry: MemoryEntry) -> tuple[MemoryEntry, ...]:
+    return (entry,) if before is None else (before, entry)
 
 
 def _owed(entry: MemoryEntry) -> tuple[MemoryEntry, ...]:
@@ -318,15 +319,23 @@ async def _store_together(caller: Caller, drafts: Mapping[int, Draft], results: 
         if entry.address not in taken:
             taken.add(entry.address)
             units[place] = _store_unit(caller, draft, entry, rule="can_store_memory", body_hash="")
-    refused = await caller.shared.tiers.commit_many(list(units.values()))
+    behind = await caller.turns_behind([unit.entries[0] for unit in units.values()])  # they came before these
+    owing = Unit(jobs=tuple(map(embed_job, behind)))
+    *refused, _ = await caller.shared.tiers.commit_many([*units.values(), owing])
+    for entry in behind:
+        caller.shared.indexer.add(entry)
     for (place, unit), error in zip(units.items(), refused, strict=True):
-        if error is None:
-            await caller.announce(unit.events)
-            for entry in _owed(unit.entries[0]):
-                caller.shared.indexer.add(entry)
-            results[place] = BatchResult(entry=replace(unit.entries[0], embedding=None))
-        elif not isinstance(error, ConflictError):
-            results[place] = BatchResult(error=_typed(error))
+        results[place] = await _outcome(caller, unit, error)
+
+
+async def _outcome(caller: Caller, unit: Unit, error: Exception | None) -> BatchResult | None:
+    """What became of a unit that was committed with others; None where another writer was first."""
+    if error is not None:
+        return None if isinstance(error, ConflictError) else BatchResult(error=_typed(error))
+    await caller.announce(unit.events)
+    for entry in _owed(unit.entries[0]):
+        caller.shared.indexer.add(entry)
+    return BatchResult(entry=replace(unit.entries[0], embedding=None))
 
 
 def _is_live(head: Head | None) -> bool:

@@ -14,6 +14,7 @@ FOLDER: Final = Path(__file__).parent
 
 CHECKSUMS: Final = {
     "all-MiniLM-L6-v2/model.onnx": "c935f8ca91b8deec55e34042ff17e140277deeacf5d9d349f320acd6f311c997",
+    "all-MiniLM-L6-v2/token_basis.f32": "4e44d370cf5ed17a25304c717dc1cac7d54ab1095616c87a3c38b2b28d0041ed",
     "all-MiniLM-L6-v2/tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "static-minilm-256/model.safetensors": "69b31deb93e5b9679f2d217fc6b6bd902a7666f369b870958885a11861cb92a4",
     "static-minilm-256/tokenizer.json": "dd33465341c98889c3338356b6200c8b232b89af5f1b7aa8e6ee1d4d7a699631",

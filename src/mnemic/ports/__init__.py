@@ -27,7 +27,7 @@ from mnemic.ports.journal import (
     WorkingMark,
     chained,
 )
-from mnemic.ports.models import Embedder, EmbeddingCache, ITokenCounter, input_hash
+from mnemic.ports.models import Embedder, Embedding, EmbeddingCache, Encoded, ITokenCounter, ModelInput, input_hash
 from mnemic.ports.policy import Action, Decision, Policy, Readable
 from mnemic.ports.storage import Capability, Edge, EdgeKind, Head, IMemoryProvider, Order, WordStats
 
@@ -47,7 +47,9 @@ __all__ = [
     "Edge",
     "EdgeKind",
     "Embedder",
+    "Embedding",
     "EmbeddingCache",
+    "Encoded",
     "EventHandler",
     "FactEmitter",
     "Head",
@@ -62,6 +64,7 @@ __all__ = [
     "Journal",
     "Junction",
     "MemoryFilter",
+    "ModelInput",
     "ModelLookup",
     "Operator",
     "Order",

@@ -25,13 +25,23 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorWrite:
-    """The vector of one version of an entry; skipped without error if another version is there by now."""
+    """The vector of one version of an entry; skipped without error if another version is there by now.
+
+    A vector goes, in the same transaction, with the version that it was made of, and with the one that it was made
+    behind: when another version or a tombstone comes there, or the entry is cleared.
+    """
 
     address: Address
     version: int
     model_id: str
     input_hash: bytes
     vector: Vector
+    tokens: bytes = b""
+    """Packed token vectors, kept and dropped with the vector."""
+    behind: tuple[Address, int] | None = None
+    """The entry and version that the vector saw beside its own; skipped if another version is there by now."""
+    job: str = ""
+    """The job that is done with this; it stays owed if ``behind`` is why this is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.ports import Embedder, EmbeddingCache
+from mnemic.ports import Embedder, Embedding, EmbeddingCache
 from mnemic.testing.marks import requirement
-from mnemic.types import Vector
+from mnemic.types import Address, Vector
 
 __all__ = ["EmbedderSuite", "InMemoryEmbeddingCache"]
 
@@ -132,19 +132,23 @@ class EmbedderSuite:
 
 
 class InMemoryEmbeddingCache(EmbeddingCache):
-    """Keeps vectors in a dictionary."""
+    """Keeps embeddings in a dictionary; it knows no entries."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, str, bytes], Vector] = {}
+        self.kept: dict[tuple[str, str, bytes], Embedding] = {}
 
-    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are known."""
+    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Embedding]:
+        """Return what is known."""
         known = {key: self.kept.get((tenant_id, model_id, key)) for key in hashes}
-        return {key: vector for key, vector in known.items() if vector is not None}
+        return {key: embedding for key, embedding in known.items() if embedding is not None}
 
-    async def keep(self, tenant_id: str, model_id: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors."""
-        self.kept |= {(tenant_id, model_id, key): vector for key, vector in vectors.items()}
+    async def keep(self, tenant_id: str, model_id: str, embeddings: Mapping[bytes, Embedding]) -> None:
+        """Remember embeddings."""
+        self.kept |= {(tenant_id, model_id, key): embedding for key, embedding in embeddings.items()}
+
+    async def tokens_of(self, tenant_id: str, model_id: str, addresses: Sequence[Address]) -> dict[Address, bytes]:
+        """Return nothing: no entry lies here."""
+        return {}
 
 
 def _assert_valid(embedder: Embedder, vectors: Vector, count: int) -> None:

@@ -13,6 +13,7 @@ from mnemic.ports import (
     AuditRow,
     Clock,
     Deletion,
+    Embedding,
     IdempotencyRecord,
     Job,
     Journal,
@@ -110,11 +111,19 @@ class InMemoryJournal(Journal):
             yield heads[chain]
 
     def _put_vector(self, write: VectorWrite) -> None:
-        slot = self._state.slot(write.address)
-        if slot.live is not None and slot.version == write.version:
-            vector = normalise(write.vector)
-            self._state.put_vector(slot, vector, write.model_id)
-            self._state.cache[write.address.tenant_id, write.model_id, write.input_hash] = vector
+        if write.behind is not None and not self._is_live(*write.behind):
+            return
+        self._state.jobs.pop(write.job, None)
+        if self._is_live(write.address, write.version):
+            slot, vector = self._state.slot(write.address), normalise(write.vector)
+            behind = write.behind[0] if write.behind else None
+            self._state.put_vector(slot, vector, write.model_id, tokens=write.tokens, behind=behind)
+            slot.cached = (write.address.tenant_id, write.model_id, write.input_hash)
+            self._state.cache[slot.cached] = Embedding(vector, write.tokens)
+
+    def _is_live(self, address: Address, version: int) -> bool:
+        slot = self._state.slot(address)
+        return slot.live is not None and slot.version == version
 
     def _touch(self, touch: Touch) -> None:
         slot = self._state.slot(touch.address)

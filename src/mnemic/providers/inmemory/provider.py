@@ -16,6 +16,7 @@ from mnemic.ports import (
     Deletion,
     Edge,
     EdgeKind,
+    Embedding,
     EmbeddingCache,
     Head,
     IMemoryProvider,
@@ -310,16 +311,21 @@ class InMemoryProvider(InMemoryJournal, IMemoryProvider, EmbeddingCache):
 
     # ---- cache of vectors
 
-    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Give the vectors that are known."""
+    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Embedding]:
+        """Give what is known."""
         places = {hash_: (tenant_id, model_id, hash_) for hash_ in hashes}
         cache = self._state.cache
         return {hash_: cache[place] for hash_, place in places.items() if place in cache}
 
-    async def keep(self, tenant_id: str, model_id: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors; the oldest give way."""
+    async def tokens_of(self, tenant_id: str, model_id: str, addresses: Sequence[Address]) -> dict[Address, bytes]:
+        """Give the packed token vectors of live entries."""
+        slots = [self._state.slot(address) for address in addresses if address.tenant_id == tenant_id]
+        return {s.address: s.tokens for s in slots if s.tokens and s.live and s.live.embedding_model == model_id}
+
+    async def keep(self, tenant_id: str, model_id: str, embeddings: Mapping[bytes, Embedding]) -> None:
+        """Remember embeddings; the oldest give way."""
         cache = self._state.cache
-        cache |= {(tenant_id, model_id, hash_): vector for hash_, vector in vectors.items()}
+        cache |= {(tenant_id, model_id, hash_): known for hash_, known in embeddings.items()}
         while len(cache) > _CACHE_LIMIT:
             del cache[next(iter(cache))]
 

@@ -14,6 +14,7 @@ from mnemic.ports import (
     Deletion,
     Edge,
     EdgeKind,
+    Embedding,
     IdempotencyRecord,
     Job,
     MemoryFilter,
@@ -68,6 +69,11 @@ class Slot:
     buried_at: datetime | None = None
     kept: list[MemoryEntry] = field(default_factory=list)
     vector: Vector | None = None
+    tokens: bytes = b""
+    behind: Address | None = None
+    """The entry that the vector saw beside its own."""
+    cached: tuple[str, str, bytes] | None = None
+    """Where the vector lies in the cache."""
 
     def versions(self) -> list[MemoryEntry]:
         """Every kept version, newest first, without tombstones."""
@@ -83,7 +89,7 @@ class Slot:
         """Move the newest version among the kept ones; it held until a moment at the latest."""
         if self.live is not None:
             self.kept.append(replace(self.live, valid_to=self.live.valid_to or moment))
-        self.live = self.vector = None
+        self.live = None
 
 
 def _held(version: MemoryEntry, moment: datetime) -> bool:
@@ -102,7 +108,9 @@ class State:
     idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     marks: dict[str, WorkingMark] = field(default_factory=dict)
     sessions: dict[tuple[str, str], SessionRow] = field(default_factory=dict)
-    cache: dict[tuple[str, str, bytes], Vector] = field(default_factory=dict)
+    cache: dict[tuple[str, str, bytes], Embedding] = field(default_factory=dict)
+    followers: dict[Address, set[str]] = field(default_factory=dict)
+    """By each entry, which entries' vectors were made behind it."""
     spaces: dict[tuple[str, str], None] = field(default_factory=dict)
     """Tenant and model of every vector, the one written last at the end."""
 
@@ -123,6 +131,7 @@ class State:
         if entry.version < slot.version:
             return False
         created_at = slot.live.created_at if slot.live else entry.created_at
+        self._drop_vectors(slot)
         slot.end(entry.valid_from)
         slot.live = detached(entry, created_at=created_at)
         slot.version, slot.buried_at = entry.version, None
@@ -153,6 +162,7 @@ class State:
         """Leave a tombstone; what was shared by name is shared no more."""
         uid = deletion.address.uid
         slot = self.slot(deletion.address)
+        self._drop_vectors(slot)
         slot.end(deletion.at)
         slot.version, slot.buried_at = deletion.version, deletion.at
         self.slots[uid] = slot
@@ -170,14 +180,34 @@ class State:
 
     def drop(self, uid: str) -> None:
         """Forget a slot and everything that hangs on it."""
-        del self.slots[uid]
+        self._drop_vectors(self.slots.pop(uid))
         self.marks.pop(uid, None)
         self.edges -= {edge for edge in self.edges if uid in {edge.source, edge.target}}
 
-    def put_vector(self, slot: Slot, vector: Vector, model_id: str | None) -> None:
+    def _drop_vectors(self, slot: Slot) -> None:
+        """Drop every vector that saw an entry: its own, and those that were made behind it."""
+        self._drop_vector(slot)
+        for uid in self.followers.pop(slot.address, set()):
+            follower = self.slots.get(uid)
+            if follower is not None and follower.live is not None and follower.behind == slot.address:
+                self._drop_vector(follower)
+                follower.live = replace(follower.live, embedding_model=None)
+
+    def _drop_vector(self, slot: Slot) -> None:
+        if slot.cached is not None:
+            self.cache.pop(slot.cached, None)
+        slot.vector, slot.tokens, slot.behind, slot.cached = None, b"", None, None
+
+    def put_vector(
+        self, slot: Slot, vector: Vector, model_id: str | None, *, tokens: bytes = b"", behind: Address | None = None
+    ) -> None:
         """Give the newest version at a slot its vector."""
         if slot.live is not None:
+            self._drop_vector(slot)
             slot.vector, slot.live = vector, replace(slot.live, embedding_model=model_id)
+            slot.tokens, slot.behind = tokens, behind
+            if behind is not None:
+                self.followers.setdefault(behind, set()).add(slot.address.uid)
             space = (slot.address.tenant_id, model_id or "")
             self.spaces.pop(space, None)
             self.spaces[space] = None

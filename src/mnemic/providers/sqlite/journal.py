@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from mnemic.ports.journal import AuditRow, Deletion, IdempotencyRecord, Job, Journal, SessionRow, Unit, WorkingMark
-from mnemic.ports.models import EmbeddingCache
+from mnemic.ports.models import Embedding, EmbeddingCache
 from mnemic.providers.sqlite import cache, ledger, units
 from mnemic.providers.sqlite.codec import to_us
 from mnemic.providers.sqlite.store import Store
-from mnemic.types import Address, MemoryEntry, SystemEvent, Vector
+from mnemic.types import Address, MemoryEntry, SystemEvent
 
 __all__ = ["SqliteJournal"]
 
@@ -78,13 +78,17 @@ class SqliteJournal(Store, Journal, EmbeddingCache):
         """Every tenant that has an entry."""
         return await self._read(ledger.tenants)
 
-    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors that are known, from live entries or from the table."""
+    async def cached(self, tenant_id: str, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Embedding]:
+        """What is known, from live entries or from the table."""
         found, used = await self._read(lambda reader: cache.cached(reader, tenant_id, model_id, hashes))
         self._cache_used |= used
         return found
 
-    async def keep(self, tenant_id: str, model_id: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors; the least recently used beyond the bound go."""
+    async def tokens_of(self, tenant_id: str, model_id: str, addresses: Sequence[Address]) -> dict[Address, bytes]:
+        """The packed token vectors of live entries."""
+        return await self._read(lambda reader: cache.tokens_of(reader, tenant_id, model_id, addresses))
+
+    async def keep(self, tenant_id: str, model_id: str, embeddings: Mapping[bytes, Embedding]) -> None:
+        """Remember embeddings; the least recently used beyond the bound go."""
         used, self._cache_used = self._cache_used, set()
-        await self._write(lambda db: cache.keep(db, tenant_id, model_id, vectors, used=used, now=self._now()))
+        await self._write(lambda db: cache.keep(db, tenant_id, model_id, embeddings, used=used, now=self._now()))

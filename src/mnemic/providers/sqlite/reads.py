@@ -25,8 +25,8 @@ from mnemic.types import Address, MemoryEntry, MemoryScope, Page, Vector
 from mnemic.vectors import unpack
 
 __all__ = [
-    "at_addresses", "by_ids", "count", "get", "heads", "ids_in_scope", "keys", "listing", "select", "similarities",
-    "tenant_of_name", "versions",
+    "at_addresses", "by_ids", "count", "get", "heads", "ids_in_scope", "keys", "listing", "places", "select",
+    "similarities", "tenant_of_name", "versions",
 ]  # fmt: skip
 
 _ANY_STATE = MemoryFilter(include_superseded=True)
@@ -60,7 +60,7 @@ def at_addresses(
 ) -> dict[Address, MemoryEntry]:
     """The live entries at these addresses."""
     tenant = tenant_of_name(reader, scope.tenant_id or "")
-    ids = [id_ for (id_,) in reader.rows(SQL["ids_at"], (tenant, _places(addresses)))]
+    ids = [id_ for (id_,) in reader.rows(SQL["ids_at"], (tenant, places(addresses)))]
     clause = compiled(scope, _ANY_STATE, now=now)
     found = by_ids(reader, ids, clause=clause, with_embedding=with_embedding)
     return {entry.address: entry for entry in found.values()}
@@ -118,7 +118,7 @@ def keys(reader: Reader, clause: Clause, *, after: Address | None, limit: int) -
 
 def heads(reader: Reader, tenant: str, addresses: Sequence[Address]) -> dict[Address, Head]:
     """The newest version at each address, tombstones included."""
-    rows = reader.rows(SQL["heads"], (tenant_of_name(reader, tenant), _places(addresses)))
+    rows = reader.rows(SQL["heads"], (tenant_of_name(reader, tenant), places(addresses)))
     return {Address(tenant, *place): Head(version, live=bool(live)) for *place, version, live in rows}
 
 
@@ -137,7 +137,7 @@ def similarities(
 ) -> dict[Address, float]:
     """The cosine of each address that has a current vector of the model."""
     tenant = scope.tenant_id or ""
-    values = (tenant_of_name(reader, tenant), _places(addresses), model_id, 2 * query.size)
+    values = (tenant_of_name(reader, tenant), places(addresses), model_id, 2 * query.size)
     rows = reader.rows(SQL["vectors_at"], values)
     if not rows:
         return {}
@@ -155,7 +155,8 @@ def _attach(reader: Reader, entries: dict[int, MemoryEntry]) -> None:
         entries[id_] = replace(entries[id_], embedding=unpack(packed))
 
 
-def _places(addresses: Iterable[Address]) -> str:
+def places(addresses: Iterable[Address]) -> str:
+    """Addresses of one tenant as the JSON that statements take."""
     return json.dumps([[a.volk_id, a.user_id, a.key] for a in addresses], ensure_ascii=False)
 
 

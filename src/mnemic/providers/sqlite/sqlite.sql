@@ -1,5 +1,7 @@
 -- Times are microseconds since 1970 in UTC. `tenant` is the small integer of `tenants`, so that it can lead every
 -- index and every term. `entries` holds the newest version at each address; a tombstone keeps its row without content.
+-- `vectors.behind` is the entry that a vector saw beside its own. The token vectors of an entry lie in parts of a quarter
+-- of a page, so that pages get full, under ids from 256 times the entry's on.
 
 -- name: create_tables
 CREATE TABLE tenants (
@@ -80,16 +82,20 @@ CREATE TABLE vectors (
     version INTEGER NOT NULL,
     model TEXT NOT NULL,
     input_hash BLOB,
+    behind INTEGER,
     vector BLOB
 );
 CREATE UNIQUE INDEX vectors_by_seq ON vectors (tenant, seq);
 CREATE INDEX vectors_by_input ON vectors (tenant, model, input_hash) WHERE vector IS NOT NULL;
+CREATE INDEX vectors_by_behind ON vectors (behind) WHERE behind IS NOT NULL;
+CREATE TABLE token_parts (id INTEGER PRIMARY KEY, part BLOB NOT NULL);
 CREATE TABLE embedding_cache (
     tenant INTEGER NOT NULL,
     model TEXT NOT NULL,
     input_hash BLOB NOT NULL,
     used_at INTEGER NOT NULL,
     vector BLOB NOT NULL,
+    tokens BLOB NOT NULL,
     PRIMARY KEY (tenant, model, input_hash)
 );
 CREATE INDEX embedding_cache_by_use ON embedding_cache (used_at);
@@ -165,6 +171,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('tags', 'tags_by_entry', '200000 2 2 1'),
     ('vectors', 'vectors_by_seq', '100000 10000 1'),
     ('vectors', 'vectors_by_input', '100000 10000 10000 1'),
+    ('vectors', 'vectors_by_behind', '100000 1'),
     ('edges', 'edges', '50000 5000 2 2 1'),
     ('edges', 'edges_by_target', '50000 5000 2 2 1');
 
@@ -235,16 +242,35 @@ INSERT OR IGNORE INTO tags (tenant, tag, entry_id) VALUES (?, ?, ?);
 DELETE FROM tags WHERE entry_id = ?;
 
 -- name: put_vector
-INSERT INTO vectors (entry_id, tenant, seq, version, model, input_hash, vector)
-VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM vectors WHERE tenant = ?2), ?3, ?4, ?5, ?6)
+INSERT INTO vectors (entry_id, tenant, seq, version, model, input_hash, behind, vector)
+VALUES (?1, ?2, (SELECT coalesce(max(seq), 0) + 1 FROM vectors WHERE tenant = ?2), ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (entry_id) DO UPDATE SET
     tenant = excluded.tenant, seq = excluded.seq, version = excluded.version, model = excluded.model,
-    input_hash = excluded.input_hash, vector = excluded.vector;
+    input_hash = excluded.input_hash, behind = excluded.behind, vector = excluded.vector;
+
+-- name: made_behind
+SELECT entry_id FROM vectors WHERE behind = ?;
 
 -- name: drop_vector
 UPDATE vectors SET
-    seq = (SELECT max(v.seq) + 1 FROM vectors v WHERE v.tenant = vectors.tenant), input_hash = NULL, vector = NULL
+    seq = (SELECT max(v.seq) + 1 FROM vectors v WHERE v.tenant = vectors.tenant), input_hash = NULL, behind = NULL,
+    vector = NULL
 WHERE entry_id = ? AND vector IS NOT NULL;
+
+-- name: put_tokens
+INSERT INTO token_parts (id, part) VALUES (?, ?);
+
+-- name: drop_tokens
+DELETE FROM token_parts WHERE id BETWEEN ?1 * 256 AND ?1 * 256 + 255;
+
+-- name: tokens
+SELECT part FROM token_parts WHERE id BETWEEN ?1 * 256 AND ?1 * 256 + 255 ORDER BY id;
+
+-- name: tokens_at
+SELECT j.key, p.part
+FROM json_each(?2) j CROSS JOIN entries e
+ON e.tenant = ?1 AND e.volk = j.value ->> 0 AND e.user = j.value ->> 1 AND e.key = j.value ->> 2 AND e.model = ?3
+CROSS JOIN token_parts p ON p.id BETWEEN e.id * 256 AND e.id * 256 + 255 ORDER BY j.key, p.id;
 
 -- name: vector_size
 SELECT length(vector) / 2 FROM vectors WHERE tenant = ? AND model = ? AND vector IS NOT NULL LIMIT 1;
@@ -259,14 +285,21 @@ SELECT seq, entry_id, model, vector FROM vectors WHERE tenant = ? AND seq > ? OR
 SELECT v.entry_id, v.vector FROM vectors v WHERE v.entry_id IN (SELECT value FROM json_each(?)) AND v.vector IS NOT NULL;
 
 -- name: known_vector
-SELECT vector FROM vectors WHERE tenant = ? AND model = ? AND input_hash = ? AND vector IS NOT NULL LIMIT 1;
+SELECT entry_id, vector FROM vectors WHERE tenant = ? AND model = ? AND input_hash = ? AND vector IS NOT NULL LIMIT 1;
 
 -- name: cached_vector
-SELECT vector FROM embedding_cache WHERE tenant = ? AND model = ? AND input_hash = ?;
+SELECT vector, tokens FROM embedding_cache WHERE tenant = ? AND model = ? AND input_hash = ?;
 
 -- name: keep_vector
-INSERT INTO embedding_cache (tenant, model, input_hash, used_at, vector) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (tenant, model, input_hash) DO UPDATE SET used_at = excluded.used_at;
+INSERT INTO embedding_cache (tenant, model, input_hash, used_at, vector, tokens) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant, model, input_hash) DO UPDATE SET
+    used_at = excluded.used_at, vector = excluded.vector, tokens = excluded.tokens;
+
+-- name: uncache_vector
+DELETE FROM embedding_cache WHERE rowid = (
+    SELECT c.rowid FROM vectors v JOIN embedding_cache c
+    ON c.tenant = v.tenant AND c.model = v.model AND c.input_hash = v.input_hash WHERE v.entry_id = ?
+);
 
 -- name: vector_used
 UPDATE embedding_cache SET used_at = ? WHERE tenant = ? AND model = ? AND input_hash = ?;

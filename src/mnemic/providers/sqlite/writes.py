@@ -21,6 +21,9 @@ from mnemic.words import index_text, terms
 __all__ = ["annotate", "bury", "clear", "conflict", "put", "put_vector", "standing", "tenant_id", "unindex"]
 
 
+_PART, _PARTS = 1_000, 256  # bytes, and ids for each entry
+
+
 class _Standing(NamedTuple):
     """What is at an address now."""
 
@@ -100,14 +103,24 @@ def bury(db: apsw.Connection, deletion: Deletion) -> bool:
 
 
 def put_vector(db: apsw.Connection, write: VectorWrite) -> bool:
-    """Keep the vector of a version; False where another version is there by now."""
+    """Keep the vector of a version; False where another version is there by now, or at what it was made behind."""
     tenant = tenant_id(db, write.address.tenant_id)
-    old = standing(db, tenant, write.address)
-    if old is None or not old.live or old.version != write.version:
+    behind = None if write.behind is None else _live(db, *write.behind)
+    if write.behind is not None and behind is None:
         return False
-    _keep_vector(db, tenant, old.id, write)
-    db.execute(SQL["set_model"], (write.model_id, old.id))
+    db.execute(SQL["job_done"], (write.job,))
+    id_ = _live(db, write.address, write.version)
+    if id_ is None:
+        return False
+    _keep_vector(db, tenant, id_, write, behind=behind)
+    db.execute(SQL["set_model"], (write.model_id, id_))
     return True
+
+
+def _live(db: apsw.Connection, address: Address, version: int) -> int | None:
+    """The row of an entry, if that version is there."""
+    old = standing(db, tenant_id(db, address.tenant_id), address)
+    return old.id if old is not None and old.live and old.version == version else None
 
 
 def annotate(db: apsw.Connection, note: Annotation) -> bool:
@@ -173,7 +186,16 @@ def _retire(db: apsw.Connection, tenant: int, id_: int, entry: MemoryEntry, *, v
     db.execute(SQL["archive"], (to_us(valid_to), id_))
     unindex(db, tenant, id_, entry)
     db.execute(SQL["drop_tags"], (id_,))
-    db.execute(SQL["drop_vector"], (id_,))
+    _drop_vectors(db, id_)
+
+
+def _drop_vectors(db: apsw.Connection, id_: int) -> None:
+    """Drop every vector that saw an entry: its own, and those that were made behind it."""
+    behind = [follower for (follower,) in db.execute(SQL["made_behind"], (id_,))]
+    for seeing in (id_, *behind):
+        for name in ("uncache_vector", "drop_tokens", "drop_vector"):
+            db.execute(SQL[name], (seeing,))
+    db.executemany(SQL["set_model"], [(None, follower) for follower in behind])
 
 
 def _drop(db: apsw.Connection, id_: int) -> int:
@@ -181,7 +203,8 @@ def _drop(db: apsw.Connection, id_: int) -> int:
     live = columns[-1] is not None
     if live:
         unindex(db, tenant, id_, entry_of(Row(*columns)))
-    for name in ("drop_tags", "drop_vector", "drop_versions", "drop_entry"):
+    _drop_vectors(db, id_)
+    for name in ("drop_tags", "drop_versions", "drop_entry"):
         db.execute(SQL[name], (id_,))
     db.execute(SQL["drop_edges"], (tenant, uid))
     return int(live)
@@ -197,7 +220,7 @@ def _vector_of(entry: MemoryEntry, vector: Vector) -> VectorWrite:
     )
 
 
-def _keep_vector(db: apsw.Connection, tenant: int, id_: int, write: VectorWrite) -> None:
+def _keep_vector(db: apsw.Connection, tenant: int, id_: int, write: VectorWrite, *, behind: int | None = None) -> None:
     packed = pack(write.vector)
     size = db.execute(SQL["vector_size"], (tenant, write.model_id)).get
     if size is not None and size * 2 != len(packed):
@@ -205,8 +228,12 @@ def _keep_vector(db: apsw.Connection, tenant: int, id_: int, write: VectorWrite)
             f"embedding has {len(packed) // 2} numbers, the vectors of model {write.model_id!r} have {size}; "
             "embed with the model of the store, or name another embedding_model"
         )
-    values = (id_, tenant, write.version, write.model_id, write.input_hash or None, packed)
+    values = (id_, tenant, write.version, write.model_id, write.input_hash or None, behind, packed)
     db.execute(SQL["put_vector"], values)
+    db.execute(SQL["drop_tokens"], (id_,))
+    starts = range(0, len(write.tokens), _PART)
+    parts = [(id_ * _PARTS + place, write.tokens[start : start + _PART]) for place, start in enumerate(starts)]
+    db.executemany(SQL["put_tokens"], parts)
 
 
 def _indexed(tenant: int, words: list[str]) -> str:
