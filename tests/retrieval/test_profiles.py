@@ -11,14 +11,15 @@ from mnemic.errors import ConfigurationError, InvalidInputError
 from mnemic.retrieval import PROFILES, Ranking, formula
 from mnemic.testing import requirement
 
-_WEIGHTS = ("weight", "literal_weight")
+_WEIGHTS = ("weight", "late_weight", "literal_weight")
 _NAMES = (
-    "lexical dense literal previous next length speaker recency fading importance quality explicit similarity cosine"
+    "lexical dense late literal previous next length speaker timely recency fading importance quality explicit "
+    "similarity cosine"
 )
 _SIGNALS = tuple(_NAMES.split())
 _SHARE = st.floats(0, 1)
-_PARTS = st.fixed_dictionaries(dict.fromkeys((*_SIGNALS, *_WEIGHTS), _SHARE))
-_NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS), 0.0)
+_PARTS = st.fixed_dictionaries({**dict.fromkeys((*_SIGNALS, *_WEIGHTS), _SHARE), "moved": st.just(0.0)})
+_NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS, "moved"), 0.0)
 
 
 @requirement("FR-004.2", "FR-004.3", "REQ-010-018")
@@ -30,11 +31,13 @@ _NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS), 0.0)
         ("fusion", {"fading": 1.0, "similarity": 0.6, "quality": 0.5}, 0.35 + 0.27 + 0.1),
         ("priority", {"explicit": 1.0}, 102 / 203),
         ("priority", {"similarity": 0.996, "recency": 1.0}, 100.5 / 203),
-        ("balanced", {"lexical": 1.0, "weight": 0.4, "length": 1.0}, 0.4 / 1.09),
-        ("balanced", {"dense": 1.0, "weight": 0.4, "length": 0.5}, 0.3 / 1.09),
-        ("balanced", {"lexical": 1.0, "weight": 1.0, "length": 1.0, "speaker": 1.0}, 1.05 / 1.09),
-        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.5 * 0.4) / 1.09),
-        ("balanced", {"lexical": 1.0, "weight": 0.5, "literal_weight": 0.5, "length": 1.0}, 0.5 / 1.5 / 1.09),
+        ("balanced", {"lexical": 1.0, "weight": 0.4, "length": 1.0}, 0.4 / 1.14),
+        ("balanced", {"dense": 1.0, "weight": 0.4, "length": 0.5}, 0.3 / 1.14),
+        ("balanced", {"late": 1.0, "late_weight": 0.5, "weight": 0.4, "length": 1.0}, 0.3 / 1.14),
+        ("balanced", {"dense": 1.0, "late_weight": 0.5, "length": 1.0, "moved": -0.1}, 0.5 / 1.14 - 0.1),
+        ("balanced", {"lexical": 1.0, "weight": 1.0, "length": 1.0, "speaker": 1.0}, 1.05 / 1.14),
+        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.5 * 0.4) / 1.14),
+        ("balanced", {"lexical": 1.0, "weight": 0.5, "literal_weight": 0.5, "length": 1.0}, 0.5 / 1.5 / 1.14),
         ("balanced", dict.fromkeys(_SIGNALS, 1.0), 1.0),
     ],
 )
@@ -75,7 +78,7 @@ def test_an_unknown_profile_is_refused_with_the_known_names() -> None:
 
 
 @requirement("FR-004.4")
-@pytest.mark.parametrize("name", ["speaker", "recency", "importance"])
+@pytest.mark.parametrize("name", ["speaker", "timely", "recency", "importance"])
 def test_a_boost_above_a_tenth_is_refused(name: str) -> None:
     boost: Any = {name: 0.2}
     with pytest.raises(ConfigurationError, match=rf"ranking\.{name} is 0.2"):

@@ -303,7 +303,7 @@ async def test_an_old_version_is_compared_by_a_vector_made_for_it(store: InMemor
 
 
 async def test_a_recent_memory_goes_before_an_equal_older_one_only(store: InMemoryProvider) -> None:
-    await fill(store, [memory("old", "green tea"), memory("new", "green tea", created_at=at(29))])
+    await fill(store, [memory("old", "green tea", speaker="Ada"), memory("new", "green tea", created_at=at(29))])
     await fill(store, [memory("other", "a kettle for tea", created_at=at(30))])
 
     assert _keys(await _find(store, "green tea")) == ["new", "old", "other"]

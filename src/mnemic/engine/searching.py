@@ -14,9 +14,11 @@ from mnemic.engine.requests import one_of
 from mnemic.engine.shared import Caller
 from mnemic.errors import InvalidInputError, MnemicError
 from mnemic.events import Topic
-from mnemic.ports import WorkingMark
+from mnemic.maxsim import unpack_tokens
+from mnemic.ports import EmbeddingCache, ModelInput, WorkingMark
 from mnemic.ports.engine import Where
-from mnemic.retrieval import SearchRequest, ranking_query
+from mnemic.retrieval import SearchRequest, TokensOf, ranking_query
+from mnemic.retrieval.lanes import LANES
 from mnemic.types import MemoryHit, MemoryHits, MemoryScope, SearchMode, Vector, utc
 
 __all__ = ["query_vector", "ranked", "search"]
@@ -84,7 +86,8 @@ async def ranked(
 ) -> MemoryHits:
     """Answer a search whose audit row the caller of this leaves.
 
-    Explicit ``keys`` count in profile ``priority``; with ``summaries`` one stands beside its sources.
+    Explicit ``keys`` count in profile ``priority``; with ``summaries``, as for a prompt, one stands beside its sources,
+    and all directives and preferences follow beyond the limit.
     """
     shared, settings = caller.shared, caller.shared.settings
     check.check_query(query, settings.limits)
@@ -97,12 +100,15 @@ async def ranked(
         where, include_superseded=include_superseded, as_of=None if as_of is None else utc(as_of)
     )
     wanted = mode is not SearchMode.KEYWORD
-    vector, degraded = await query_vector(caller, ranking_query(query)) if wanted else (None, ())
+    vector, tokens, degraded = await _encoded(caller, ranking_query(query)) if wanted else (None, None, ())
     if wanted and shared.indexer.failing is not None:
         degraded = ("embedder",)  # the query has its vector again, what was stored meanwhile has none yet
     request = SearchRequest(
         query=query,
         vector=vector,
+        query_tokens=tokens,
+        tokens_of=_tokens_of(caller),
+        lanes=summaries,
         model_id=shared.embedder.model_id if shared.embedder else "",
         scope=caller.scope(scope),
         where=filter_,
@@ -117,11 +123,17 @@ async def ranked(
     hits = await shared.retriever.search(request)
     if not summaries:
         _drop_summaries(hits)
-    del hits[limit:]
+    _cut(hits, limit, lanes=request.lanes)
     hits.pending_vectors = shared.indexer.owed(caller.owner)
     hits.degraded = tuple(dict.fromkeys((*hits.degraded, *degraded, *await _reembedding(caller, hits))))
-    _note(caller, hits)
+    _note(caller, hits[:limit])
     return hits
+
+
+def _cut(hits: MemoryHits, limit: int, *, lanes: bool) -> None:
+    """Keep the hits up to the limit, and what stands in a lane where that is asked for."""
+    standing = [hit for hit in hits[limit:] if lanes and not LANES.isdisjoint(hit.channels)]
+    hits[limit:] = [replace(hit, rank=rank) for rank, hit in enumerate(standing, start=limit + 1)]
 
 
 def _drop_summaries(hits: MemoryHits) -> None:
@@ -138,18 +150,33 @@ async def query_vector(caller: Caller, text: str) -> tuple[Vector | None, tuple[
     Returns:
         The vector, or None where the model sees nothing or does not answer, and what is degraded by that.
     """
+    vector, _, degraded = await _encoded(caller, text)
+    return vector, degraded
+
+
+async def _encoded(caller: Caller, text: str) -> tuple[Vector | None, Vector | None, tuple[str, ...]]:
+    """As ``query_vector``, with the query's token vectors, where the model gives some, in the middle."""
     shared = caller.shared
     if shared.embedder is None:
-        return None, ("embedder",)
+        return None, None, ("embedder",)
     if shared.indexer.failing is None and shared.indexer.owed(caller.owner):
         await shared.indexer.settled(caller.owner, timeout_s=shared.settings.search.pending_wait_ms / 1000)
     try:
         async with asyncio.timeout(shared.settings.embedding.query_timeout_ms / 1000):
-            rows = await shared.embedder.embed_for(caller.who.tenant_id, [text], urgent=True)
+            found = await shared.embedder.encode_for(caller.who.tenant_id, [ModelInput(text)], urgent=True)
             await shared.retriever.prepare(shared.embedder)
     except (MnemicError, TimeoutError):
-        return None, ("embedder",)
-    return (rows[0] if rows[0].any() else None), ()
+        return None, None, ("embedder",)
+    tokens = unpack_tokens(found[0].tokens, shared.embedder.token_dim) if found[0].tokens else None
+    return (found[0].vector if found[0].vector.any() else None), tokens, ()
+
+
+def _tokens_of(caller: Caller) -> TokensOf | None:
+    shared = caller.shared
+    store = shared.tiers.journal
+    if shared.embedder is None or not shared.embedder.token_dim or not isinstance(store, EmbeddingCache):
+        return None
+    return partial(store.tokens_of, caller.who.tenant_id, shared.embedder.model_id)
 
 
 async def _reembedding(caller: Caller, hits: MemoryHits) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Candidates become ranked hits."""
 
+from mnemic.retrieval.late import TokensOf
 from mnemic.retrieval.profiles import PROFILES, check_profile, formula
 from mnemic.retrieval.query import ranking_query
 from mnemic.retrieval.search import EmbedTexts, Retriever, SearchRequest
@@ -12,6 +13,7 @@ __all__ = [
     "Ranking",
     "Retriever",
     "SearchRequest",
+    "TokensOf",
     "check_profile",
     "formula",
     "ranking_query",

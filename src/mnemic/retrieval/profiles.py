@@ -14,6 +14,7 @@ from mnemic.retrieval.settings import Ranking
 __all__ = ["PROFILES", "base", "check_profile", "formula"]
 
 _DEFAULTS = Ranking()
+_BOOSTS = ("speaker", "timely", "recency", "importance")
 _STEP = 100  # similarity counts in hundredths where recency decides between near equals
 Parts = Mapping[str, Any]
 """Numbers, or arrays with one number for each hit."""
@@ -46,14 +47,15 @@ def check_profile(profile: str) -> str:
 def _balanced(parts: Parts, ranking: Ranking) -> Any:
     alone = base(parts)
     found = alone + (1 - alone) * ranking.smoothing * (parts["previous"] + parts["next"])
-    boosts = {"speaker": ranking.speaker, "recency": ranking.recency, "importance": ranking.importance}
+    boosts = {name: getattr(ranking, name) for name in _BOOSTS}
     gained = sum(weight * parts[name] for name, weight in boosts.items())
-    return found * parts["length"] * (1 + gained) / (1 + sum(boosts.values()))
+    return found * parts["length"] * (1 + gained) / (1 + sum(boosts.values())) + parts["moved"]
 
 
 def base(parts: Parts) -> Any:
     """What words, meaning and literal matches give before neighbours, length and boosts."""
-    mixed = parts["weight"] * parts["lexical"] + (1 - parts["weight"]) * parts["dense"]
+    meant = (1 - parts["late_weight"]) * parts["dense"] + parts["late_weight"] * parts["late"]
+    mixed = parts["weight"] * parts["lexical"] + (1 - parts["weight"]) * meant
     return (mixed + parts["literal_weight"] * parts["literal"]) / (1 + parts["literal_weight"])
 
 

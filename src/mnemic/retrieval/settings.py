@@ -68,6 +68,12 @@ class Ranking:
     b: float = 0.6
     lexical_weight: float = 0.6
     """Weight of the words where much of the question's word weight is found."""
+    lexical_beside_late: float = 0.3
+    """The same where token vectors compare words by meaning."""
+    late_weight: float = 0.7
+    """Share of the token vectors in what meaning counts, where much of the question's word weight is found."""
+    late_coverage: float = 0.3
+    """The share of word weight from which on the token vectors have their full weight."""
     full_coverage: float = 0.2
     """The share of word weight from which on the words have their full weight."""
     full_breadth: float = 0.1
@@ -87,6 +93,7 @@ class Ranking:
     length_from: int = 64
     length_power: float = 0.1
     speaker: float = 0.05
+    timely: float = 0.05
     recency: float = 0.02
     importance: float = 0.02
     frame: int = 3
@@ -102,11 +109,24 @@ class Ranking:
 
 
 _MOST: Mapping[str, float] = {
-    **dict.fromkeys(("speaker", "recency", "importance"), 0.1),
+    **dict.fromkeys(("speaker", "timely", "recency", "importance"), 0.1),
     **dict.fromkeys(
-        ("b", "lexical_weight", "single_word", "neighbour_words", "surety", "literal", "length_power"), 1.0
+        (
+            "b",
+            "lexical_weight",
+            "lexical_beside_late",
+            "late_weight",
+            "single_word",
+            "neighbour_words",
+            "surety",
+            "literal",
+            "length_power",
+        ),
+        1.0,
     ),
     "smoothing": 0.5,
 }
-_ABOVE_NOTHING = frozenset({"k1", "full_coverage", "full_breadth", "length_from", "candidates", "neighbour_terms"})
+_ABOVE_NOTHING = frozenset(
+    {"k1", "full_coverage", "late_coverage", "full_breadth", "length_from", "candidates", "neighbour_terms"}
+)
 _NUMBERS = tuple(each.name for each in fields(Ranking))
