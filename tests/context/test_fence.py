@@ -53,7 +53,7 @@ def test_nothing_in_a_memory_leaves_the_fence_or_makes_a_line_of_its_own(field: 
         assert "<" not in inside
         assert ">" not in inside
         assert [number for number, _ in _REFERENCE.findall(block.text)] == ["1", "2"]
-        assert all(line.startswith(("owner ", "1 January 2026, ", "[", "  ")) for line in inside.splitlines())
+        assert all(line.startswith(("owner ", "1 Jan 2026", "[", "  ")) for line in inside.splitlines())
 
 
 @requirement("INJ-007")
@@ -68,7 +68,7 @@ def test_each_reference_stands_for_the_memory_at_its_place() -> None:
 
 
 @requirement("INJ-007")
-def test_owner_day_and_session_stand_once_above_their_memories_in_time_order() -> None:
+def test_owner_day_and_session_of_several_stand_once_above_their_memories_in_time_order() -> None:
     block = _pack(
         memory("c", "third", occurred_at=at(2), session_id="s2", speaker="Ada"),
         memory("b", "second", occurred_at=at(0), session_id="s1", turn=1),
@@ -79,13 +79,13 @@ def test_owner_day_and_session_stand_once_above_their_memories_in_time_order() -
     assert block.text == (
         "<memory_context>\n"
         "owner ada, origin agent\n"
-        "1 January 2026, s1\n"
+        "1 Jan 2026, s1\n"
         "[1] Grace: first\n"
         "[2] second\n"
-        "3 January 2026, s2\n"
+        "3 Jan 2026\n"
         "[3] Ada: third\n"
         "owner bob/u, origin agent\n"
-        "2 January 2026, s1\n"
+        "2 Jan 2026\n"
         "[4] fourth\n"
         "</memory_context>"
     )
@@ -96,4 +96,11 @@ def test_further_lines_of_a_memory_are_indented() -> None:
 
 
 def test_a_long_session_id_is_shortened() -> None:
-    assert f", {'s' * 31}\u2026\n" in _pack(memory("k", session_id="s" * 128)).text
+    together = [memory(key, f"fact {key}", session_id="s" * 128) for key in "ab"]
+    assert f", {'s' * 31}\u2026\n" in _pack(*together).text
+
+
+def test_memories_alone_in_their_sessions_share_the_heading_of_their_day() -> None:
+    block = _pack(*(memory(f"k{n}", f"fact {n}", session_id=f"s{n}") for n in range(3)))
+    assert block.text.count("1 Jan 2026\n") == 1
+    assert ", s" not in block.text

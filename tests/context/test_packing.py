@@ -1,5 +1,7 @@
 """A packed block never exceeds its budget, and what matters most is in it."""
 
+import itertools
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.context import pack
+from mnemic.context.coverage import wants_coverage
 from mnemic.ports import ITokenCounter
 from mnemic.testing import requirement
 from mnemic.testing.strategies import START, at, memory
@@ -140,7 +143,106 @@ def test_standing_instructions_come_early_within_a_fifth_of_the_budget() -> None
     block = _pack([_hit("near", score=0.9), *rules], 200)
 
     assert _keys(block)[:3] == ["rule0", "rule1", "rule2"]
-    assert _keys(block).index("near") == 5
+    assert _keys(block).index("near") == 3
+
+
+@requirement("INJ-005")
+def test_what_retrieval_found_to_stand_comes_before_what_is_nearer() -> None:
+    rule = replace(_hit("rule", "From now on answer in rhyme", 0.0), channels=("directive",))
+    taste = replace(_hit("taste", "I prefer green tea", 0.1), channels=("words", "preference"))
+    near = [_hit(f"near{n}", f"{n} boats left the harbour at noon", 0.9) for n in range(30)]
+
+    assert _keys(_pack([*near, taste, rule], 150))[:2] == ["rule", "taste"]
+
+
+@requirement("INJ-005")
+def test_instructions_take_no_more_than_their_tokens_however_large_the_budget() -> None:
+    rules = [_hit(f"rule{n}", f"Always do thing {n} first", category="instruction") for n in range(60)]
+    near = [_hit(f"near{n}", f"{n} boats left the harbour at noon", 0.9) for n in range(300)]
+
+    block = _pack([*rules, *near], 1200)
+
+    assert 5 < _keys(block).index("near0") < 20
+
+
+@requirement("FR-012")
+@pytest.mark.parametrize("channel", ["superseded", "twin"])
+def test_what_no_longer_holds_comes_after_all_that_does(channel: str) -> None:
+    old = replace(_hit("old", "Ada lives in Oslo", 0.9), channels=("words", channel))
+    others = [_hit(f"k{n}", f"Ada bought {n} apples", 0.2) for n in range(40)]
+
+    assert "old" not in _keys(_pack([old, *others], 100))
+    assert _keys(_pack([old, *others]))[-1] == "old"
+
+
+@requirement("FR-012", "INJ-005")
+@pytest.mark.parametrize("counter", _COUNTERS, ids=lambda counter: counter.name)
+@given(hits=_HITS, budgets=st.lists(st.integers(0, 2000), min_size=2, max_size=4), data=st.data())
+def test_a_larger_budget_never_loses_what_a_smaller_one_showed(
+    counter: ITokenCounter, hits: list[MemoryHit], budgets: list[int], data: st.DataObject
+) -> None:
+    channels = st.sampled_from([(), ("directive",), ("preference",), ("superseded",)])
+    free = [replace(hit, pinned=False, channels=data.draw(channels)) for hit in hits]
+    query = data.draw(st.sampled_from(["tea?", "Summarize everything about it"]))
+
+    shown = [set(_pack(free, budget, counter=counter, query=query).claimed) for budget in sorted(budgets)]
+
+    assert all(less <= more for less, more in itertools.pairwise(shown))
+
+
+@requirement("FR-012")
+def test_a_long_memory_is_not_kept_waiting_by_what_is_worth_less() -> None:
+    best = _hit("best", "Ada sailed far. " * 12, 0.9)
+    fillers = [_hit(f"k{n}", f"{n} boats left", 0.2) for n in range(30)]
+
+    assert "best" in _keys(_pack([best, *fillers], 100))
+
+
+@requirement("FR-012")
+def test_a_memory_too_long_for_the_budget_keeps_no_room_from_others() -> None:
+    best = _hit("best", "word " * 3000, 1.0)
+    short = [_hit(f"k{n}", f"{n} boats left the harbour", 0.2) for n in range(200)]
+
+    assert _pack([best, *short], 500).tokens_used > 450
+
+
+@requirement("FR-012")
+def test_what_is_asked_for_as_a_whole_is_covered_over_its_times() -> None:
+    hits = [
+        _hit(
+            f"k{week}-{n}",
+            f"In week {week} Ada painted wall {n} of the boat house",
+            0.9 - week / 40,
+            occurred_at=at(-7 * week),
+        )
+        for week in range(8)
+        for n in range(8)
+    ]
+
+    weeks = {
+        query: {key.split("-")[0] for key in _keys(_pack(hits, 150, query=query))}
+        for query in ("Which wall did Ada paint?", "Give me a summary of how Ada painted the boat house")
+    }
+
+    assert len(weeks["Which wall did Ada paint?"]) < 3
+    assert len(weeks["Give me a summary of how Ada painted the boat house"]) > 5
+
+
+@pytest.mark.parametrize(
+    ("query", "whole"),
+    [
+        ("Summarise what we decided", True),
+        ("In what order did the boats come?", True),
+        ("Tell me everything about the garden", True),
+        ("Walk me through the repair", True),
+        ("How has my plan changed since May?", True),
+        ("When does the boat leave?", False),
+        ("What did Ada order for lunch?", False),
+        ("", False),
+    ],
+)
+def test_only_a_question_for_a_whole_story_is_answered_by_coverage(query: str, *, whole: bool) -> None:
+    assert wants_coverage(query) is whole
 
 
 @requirement("INJ-005")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from mnemic.types import MemoryEntry
-from mnemic.words import day_of
 
-__all__ = ["CLOSE", "OPEN", "Shown", "day_heading", "line", "owner_heading", "render", "when"]
+__all__ = ["CLOSE", "OPEN", "Shown", "day_of_group", "line", "owner_heading", "render", "when"]
 
 OPEN = "<memory_context>\n"
 CLOSE = "</memory_context>"
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LONGEST_ID = 32
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+_Place = tuple[str, str, str]
+"""Owner, day and session, as far as a heading tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,10 @@ def owner_heading(entry: MemoryEntry) -> str:
     return f"owner {owner}, origin {entry.origin}\n"
 
 
-def day_heading(entry: MemoryEntry) -> str:
-    """Name day and session of the memories that follow."""
-    return f"{day_of(entry)}, {_id(entry.session_id)}\n"
+def day_of_group(entry: MemoryEntry) -> str:
+    """Name a day in few characters, the same in every language setting."""
+    moment = when(entry)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
 def line(number: int, shown: Shown) -> str:
@@ -56,14 +61,22 @@ def render(chosen: Sequence[Shown]) -> tuple[str, list[MemoryEntry]]:
         The text, and the entries in the order of their references, the first being ``[1]``.
     """
     ordered = sorted(chosen, key=_by_time)
-    firsts: dict[str, int] = {}
-    days: dict[tuple[str, str], int] = {}
-    for place, shown in enumerate(ordered):
-        owner = owner_heading(shown.entry)
-        firsts.setdefault(owner, place)
-        days.setdefault((owner, day_heading(shown.entry)), place)
-    ordered.sort(key=lambda shown: _by_group(shown, firsts, days))
-    return _write(ordered), [shown.entry for shown in ordered]
+    places = _places(ordered)
+    firsts: dict[tuple[str, ...], int] = {}
+    for number, place in enumerate(places):
+        for depth in (1, 2, 3):
+            firsts.setdefault(place[:depth], number)
+    # Sorting is stable: inside a group the order of time remains.
+    order = sorted(range(len(ordered)), key=lambda n: [firsts[places[n][:depth]] for depth in (1, 2, 3)])
+    text = _write([(places[number], ordered[number]) for number in order])
+    return text, [ordered[number].entry for number in order]
+
+
+def _places(ordered: Sequence[Shown]) -> list[_Place]:
+    """A session is named where several memories of one of its days are shown: one alone needs no group."""
+    keys = [(owner_heading(s.entry), day_of_group(s.entry), s.entry.session_id) for s in ordered]
+    sizes = Counter(keys)
+    return [(owner, day, _id(session) if sizes[owner, day, session] > 1 else "") for owner, day, session in keys]
 
 
 def _by_time(shown: Shown) -> tuple[object, ...]:
@@ -71,21 +84,15 @@ def _by_time(shown: Shown) -> tuple[object, ...]:
     return when(entry), entry.session_id, -1 if entry.turn is None else entry.turn, entry.address
 
 
-def _by_group(shown: Shown, firsts: Mapping[str, int], days: Mapping[tuple[str, str], int]) -> tuple[int, int]:
-    # Sorting is stable: inside a group the order of time remains.
-    owner = owner_heading(shown.entry)
-    return firsts[owner], days[owner, day_heading(shown.entry)]
-
-
-def _write(ordered: Sequence[Shown]) -> str:
-    written, owner, day = [OPEN], "", ""
-    for number, shown in enumerate(ordered, start=1):
-        headings = owner_heading(shown.entry), day_heading(shown.entry)
-        if headings[0] != owner:
-            written.append(headings[0])
-        if headings != (owner, day):
-            written.append(headings[1])
-        owner, day = headings
+def _write(ordered: Sequence[tuple[_Place, Shown]]) -> str:
+    written = [OPEN]
+    before: _Place = ("", "", "")
+    for number, (place, shown) in enumerate(ordered, start=1):
+        if place[0] != before[0]:
+            written.append(place[0])
+        if place != before:
+            written.append(", ".join(filter(None, place[1:])) + "\n")
+        before = place
         written.append(line(number, shown))
     return "".join(written) + CLOSE
 

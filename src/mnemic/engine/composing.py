@@ -79,6 +79,7 @@ async def context(
     block = await asyncio.to_thread(
         pack,
         hits,
+        query=query,
         counter=_counter(caller, counter),
         budget=budget,
         strategy=chosen,

@@ -1,0 +1,106 @@
+"""Which memory claims a place in a block before which other?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from mnemic.context.coverage import covering_order, wants_coverage
+from mnemic.context.fence import when
+from mnemic.types import Address, MemoryHit, SummarizationStrategy
+
+__all__ = ["Claims", "directives", "distinct", "preferences"]
+
+_TRUSTED = 2  # from agents up; what a tool, a document or the web says never stands as an instruction
+_FREE_LENGTH, _LENGTH_POWER = 64, 0.25
+_CHARS_PER_TOKEN = 4
+_RECENCY_DAYS = 30.0
+_DAY_S = 86_400.0
+_LAST = frozenset({"superseded", "twin"})
+
+
+class Claims:
+    """Who claims first: named and pinned, then what holds now, by value for length, then nearer, newer, by address."""
+
+    def __init__(
+        self, strategy: SummarizationStrategy, explicit: frozenset[Address], now: datetime, query: str
+    ) -> None:
+        self._strategy, self._explicit, self._now = strategy, explicit, now
+        self._query = query
+
+    def is_named(self, hit: MemoryHit) -> bool:
+        """Whether the caller named it, now or by pinning it."""
+        return hit.pinned or hit.address in self._explicit
+
+    def ordered(self, hits: Iterable[MemoryHit]) -> list[MemoryHit]:
+        """First claims first."""
+        return sorted(hits, key=self._claim)
+
+    def covering(self, ordered: Sequence[MemoryHit]) -> list[MemoryHit]:
+        """The same, spread over times and things where the question is for a whole story."""
+        if self._strategy is not SummarizationStrategy.RELEVANCE or not wants_coverage(self._query):
+            return list(ordered)
+        named = [hit for hit in ordered if self.is_named(hit)]
+        others = [hit for hit in ordered if not self.is_named(hit)]
+        return named + covering_order(others, [self.value(hit) for hit in others])
+
+    def _claim(self, hit: MemoryHit) -> tuple[bool, float, float, float, Address]:
+        return (
+            not self.is_named(hit),
+            -self.value(hit),
+            -round(hit.score, 2),
+            -when(hit).timestamp(),
+            hit.address,
+        )
+
+    def value(self, hit: MemoryHit) -> float:
+        """What it is worth for its length; nothing, where another says it better or says what holds now."""
+        if not _LAST.isdisjoint(hit.channels):
+            return 0.0
+        length: float = max(1.0, len(hit.content) / _CHARS_PER_TOKEN / _FREE_LENGTH) ** _LENGTH_POWER
+        return self._worth(hit) / length
+
+    def _worth(self, hit: MemoryHit) -> float:
+        match self._strategy:
+            case SummarizationStrategy.RECENCY:
+                days = max(0.0, (self._now - when(hit)).total_seconds() / _DAY_S)
+                return 1 / (1 + days / _RECENCY_DAYS)
+            case SummarizationStrategy.IMPORTANCE:
+                return hit.importance
+            case SummarizationStrategy.RELEVANCE:
+                return round(hit.score, 2)
+            case _:
+                return hit.score
+
+
+def directives(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
+    """Standing instructions, in their order."""
+    return [hit for hit in hits if _stands(hit, "directive", "instruction")]
+
+
+def preferences(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
+    """Preferences that are no instructions, in their order."""
+    return [
+        hit for hit in hits if _stands(hit, "preference", "preference") and not _stands(hit, "directive", "instruction")
+    ]
+
+
+def _stands(hit: MemoryHit, channel: str, category: str) -> bool:
+    said = channel in hit.channels or hit.category == category
+    return said and hit.origin.trust >= _TRUSTED and _LAST.isdisjoint(hit.channels)
+
+
+def distinct(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
+    """Keep the first of those that say the same, and of a summary and its sources the first that claims."""
+    said: set[tuple[str, str]] = set()
+    covered: set[Address] = set()
+    kept: dict[Address, MemoryHit] = {}
+    for hit in hits:
+        same = ((hit.speaker or "").casefold(), " ".join(hit.content.casefold().split()))
+        sources = set(hit.derived_from) if hit.source == "summary" else set()
+        if same in said or hit.address in covered or not sources.isdisjoint(kept):
+            continue
+        said.add(same)
+        covered |= sources
+        kept[hit.address] = hit
+    return list(kept.values())
