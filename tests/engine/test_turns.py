@@ -155,7 +155,7 @@ CHANGES: dict[str, tuple[Change, dict[str, Any] | None]] = {
 """What is done to the first turn, and how a store that only ever saw the end of it has it; None: not at all."""
 
 
-@requirement("FR-010", "ERA-002")
+@requirement("FR-010")
 @pytest.mark.parametrize("name", CHANGES)
 async def test_what_changes_a_turn_takes_its_vector_out_of_the_next_at_once(
     world: World, tmp_path_factory: pytest.TempPathFactory, name: str
@@ -307,7 +307,7 @@ class _Made(Seeing):
         return [Encoded(row, self._random.normal(size=(80, 64)).astype(np.float32)) for row in rows]
 
 
-@requirement("NFR-006")
+@requirement("PRV-008")
 @pytest.mark.performance
 @pytest.mark.parametrize(("kept", "most"), [("pca64", 6_000), ("none", 4_000)])
 async def test_a_memory_of_300_bytes_takes_little_room(tmp_path: Path, kept: str, most: int) -> None:

@@ -112,7 +112,7 @@ class EmbeddingCacheSuite:
         assert await store.tokens_of("t1", "n", [entry.address]) == {entry.address: b"new"}
         assert await store.tokens_of("t1", "m", [entry.address]) == {}
 
-    @requirement("FR-010", "PRV-008", "ERA-002")
+    @requirement("FR-010", "PRV-008")
     @pytest.mark.parametrize("end", ENDS)
     async def test_with_an_entry_goes_all_that_saw_it_and_nothing_else(self, store: CachingStore, end: str) -> None:
         first = memory("first", session_id="s1")
