@@ -44,7 +44,8 @@ def normalise(vector: Sequence[float] | Vector, *, dim: int | None = None) -> Ve
     if largest == 0.0:
         raise DimensionError("embedding is all zeros, so it has no direction; give another vector")
     scaled = given / largest  # the squares of very large or very small numbers would leave the range of floats
-    return (scaled / np.sqrt(np.square(scaled).sum())).astype(np.float32)  # a BLAS norm would give up the lock
+    unit: Vector = (scaled / np.sqrt(np.square(scaled).sum())).astype(np.float32)  # a BLAS norm gives up the lock
+    return unit
 
 
 def cosine(one: Sequence[float] | Vector, other: Sequence[float] | Vector) -> float:
