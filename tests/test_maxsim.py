@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mnemic.maxsim import maxsim, pack_tokens, unpack_tokens
-from mnemic.testing import requirement
 from mnemic.types import Vector
 
 pytestmark = pytest.mark.search
@@ -23,7 +22,6 @@ def _plain(question: Vector, text: Vector) -> float:
     return sum(best) / len(best)
 
 
-@requirement("FR-010")
 @given(question=_tables, texts=st.lists(_tables, min_size=1, max_size=5))
 def test_a_score_is_the_mean_of_each_question_tokens_best_product(question: Vector, texts: list[Vector]) -> None:
     packed = [pack_tokens(text) for text in texts]
@@ -31,7 +29,6 @@ def test_a_score_is_the_mean_of_each_question_tokens_best_product(question: Vect
     np.testing.assert_allclose(maxsim(question, packed), expected, atol=1e-4)
 
 
-@requirement("FR-010")
 @given(tokens=_tables)
 def test_a_packed_number_is_off_by_half_a_level_of_its_token_at_most(tokens: Vector) -> None:
     packed = pack_tokens(tokens)
@@ -40,7 +37,6 @@ def test_a_packed_number_is_off_by_half_a_level_of_its_token_at_most(tokens: Vec
     assert np.all(np.abs(unpack_tokens(packed, DIM) - tokens) <= largest / 14 * 1.01 + 1e-4)
 
 
-@requirement("FR-010")
 def test_the_text_with_the_questions_own_tokens_comes_first() -> None:
     rng = np.random.default_rng(7)
     texts = [rng.normal(size=(20, 64)).astype(np.float32) for _ in range(30)]
@@ -50,7 +46,6 @@ def test_the_text_with_the_questions_own_tokens_comes_first() -> None:
     assert scores[11] > 0.98
 
 
-@requirement("FR-010")
 def test_without_texts_or_without_a_question_nothing_is_alike() -> None:
     nothing = np.zeros((0, 64), np.float32)
     assert maxsim(np.ones((2, 64), np.float32), []).shape == (0,)

@@ -100,7 +100,7 @@ class Tokens(Counting):
         ]
 
 
-@requirement("REQ-010-037", "FR-010")
+@requirement("REQ-010-037")
 async def test_a_query_encoded_twice_is_one_model_call_with_its_token_vectors() -> None:
     model, cache = Tokens(), InMemoryEmbeddingCache()
     first = await CachedEmbedder(model, cache).encode_for("acme", [ModelInput("red tea")], urgent=True)
@@ -112,7 +112,7 @@ async def test_a_query_encoded_twice_is_one_model_call_with_its_token_vectors() 
     assert model.asked == ["red tea"]
 
 
-@requirement("REQ-010-037", "FR-010")
+@requirement("REQ-010-037")
 async def test_what_stands_before_is_part_of_the_input() -> None:
     model = Tokens()
     inputs = [ModelInput("tea"), ModelInput("tea", "coffee?"), ModelInput("tea", "milk?"), ModelInput("tea")]
@@ -121,7 +121,6 @@ async def test_what_stands_before_is_part_of_the_input() -> None:
     assert found[0] is found[3]
 
 
-@requirement("FR-010")
 async def test_what_is_encoded_for_a_write_waits_for_its_entry_to_be_kept() -> None:
     cache = InMemoryEmbeddingCache()
     await CachedEmbedder(Tokens(), cache).encode_for("acme", [ModelInput("tea", "a plan")])
@@ -139,7 +138,6 @@ async def test_a_vector_known_without_token_vectors_is_made_anew_where_they_are_
     assert model.asked == ["tea", "tea"]
 
 
-@requirement("FR-010")
 @pytest.mark.parametrize("tokens", [np.ones((2, 3)), np.ones(2), np.full((1, 2), np.nan)])
 async def test_token_vectors_of_another_shape_or_not_finite_are_refused(tokens: Vector) -> None:
     class Wrong(Tokens):

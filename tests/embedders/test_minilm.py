@@ -53,7 +53,6 @@ async def _encode(minilm: MiniLM, text: str, before: str = "") -> Encoded:
     return (await minilm.encode([ModelInput(text, before)]))[0]
 
 
-@requirement("FR-010")
 async def test_a_text_encoded_alone_has_the_vector_that_it_is_embedded_to(
     minilm: MiniLM, reference_texts: list[str]
 ) -> None:
@@ -61,7 +60,6 @@ async def test_a_text_encoded_alone_has_the_vector_that_it_is_embedded_to(
     np.testing.assert_allclose([one.vector for one in encoded], await minilm.embed(reference_texts), atol=1e-6)
 
 
-@requirement("FR-010")
 async def test_each_own_token_has_a_vector_of_64_numbers_and_length_1_at_most(minilm: MiniLM) -> None:
     texts = ["tea", "the red kettle sings in the morning", "tea " * 400]
     for text, before in ((text, before) for text in texts for before in ("", "who made the coffee?")):
@@ -73,7 +71,6 @@ async def test_each_own_token_has_a_vector_of_64_numbers_and_length_1_at_most(mi
         assert lengths.mean() > 0.4  # the basis keeps most of what tells tokens apart
 
 
-@requirement("FR-010")
 async def test_a_text_behind_another_has_the_mean_of_its_own_tokens_in_that_light(minilm: MiniLM) -> None:
     text, question = "Yes, twice a week.", "Do you still go swimming?"
     alone, behind = await _encode(minilm, text), await _encode(minilm, text, question)
@@ -85,14 +82,12 @@ async def test_a_text_behind_another_has_the_mean_of_its_own_tokens_in_that_ligh
     assert np.abs(alone.tokens - behind.tokens).max() > 0.05
 
 
-@requirement("FR-010")
 async def test_of_what_stands_before_the_last_60_tokens_are_read(minilm: MiniLM) -> None:
     short = await _encode(minilm, "yes", "tea " * 60)
     for before, same in (("coffee " * 30 + "tea " * 60, True), ("tea " * 30 + "coffee " + "tea " * 59, False)):
         assert np.allclose((await _encode(minilm, "yes", before)).vector, short.vector, atol=1e-6) is same
 
 
-@requirement("FR-010")
 @pytest.mark.parametrize(("own", "before"), [(181, 10), (10, 101), (400, 400)])
 async def test_a_long_text_or_one_behind_a_long_one_is_read_alone(minilm: MiniLM, own: int, before: int) -> None:
     behind = await _encode(minilm, "tea " * own, "milk " * before)
@@ -101,7 +96,7 @@ async def test_a_long_text_or_one_behind_a_long_one_is_read_alone(minilm: MiniLM
     assert np.abs(at_the_limit.vector - (await _encode(minilm, "tea " * min(own, 180))).vector).max() > 1e-3
 
 
-@requirement("FR-010", "D04")
+@requirement("D04")
 async def test_a_text_without_a_token_has_neither_vector_nor_token_vectors(minilm: MiniLM) -> None:
     empty, tea, blank = await minilm.encode([ModelInput(""), ModelInput("tea", "   "), ModelInput(" ", "tea?")])
     assert [(bool(one.vector.any()), one.tokens) for one in (empty, blank)] == [(False, None)] * 2
@@ -109,7 +104,7 @@ async def test_a_text_without_a_token_has_neither_vector_nor_token_vectors(minil
     assert await minilm.encode([]) == []
 
 
-@requirement("FR-010", "REQ-010-036")
+@requirement("REQ-010-036")
 async def test_inputs_of_a_batch_move_no_other_and_keep_their_order(minilm: MiniLM, reference_texts: list[str]) -> None:
     inputs = [ModelInput(text, reference_texts[place - 1]) for place, text in enumerate(reference_texts[:20])]
     batch = await minilm.encode(inputs)

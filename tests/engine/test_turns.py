@@ -80,7 +80,6 @@ def _seen(model: Seeing) -> dict[str, str]:
     return {item.text: item.before for item in model.asked}
 
 
-@requirement("FR-010")
 async def test_a_turn_is_embedded_behind_the_one_before_and_anything_else_alone(world: World) -> None:
     model = Seeing()
     async with running(world.engine(model=model)) as engine:
@@ -95,7 +94,6 @@ async def test_a_turn_is_embedded_behind_the_one_before_and_anything_else_alone(
     assert found["t1"][1] == pack_tokens(expected.tokens)
 
 
-@requirement("FR-010")
 @pytest.mark.parametrize(
     ("bound", "options"),
     [
@@ -155,7 +153,6 @@ CHANGES: dict[str, tuple[Change, dict[str, Any] | None]] = {
 """What is done to the first turn, and how a store that only ever saw the end of it has it; None: not at all."""
 
 
-@requirement("FR-010")
 @pytest.mark.parametrize("name", CHANGES)
 async def test_what_changes_a_turn_takes_its_vector_out_of_the_next_at_once(
     world: World, tmp_path_factory: pytest.TempPathFactory, name: str
@@ -211,7 +208,6 @@ def _assert_gone(world: World, embeddings: list[Known]) -> None:
     db.close()
 
 
-@requirement("FR-010")
 async def test_a_vector_that_is_made_while_its_context_changes_is_made_anew(world: World) -> None:
     model = Seeing()
     async with running(world.engine(model=model)) as engine:
@@ -228,7 +224,6 @@ async def test_a_vector_that_is_made_while_its_context_changes_is_made_anew(worl
         assert await world.store.job_count("embed") == 0
 
 
-@requirement("FR-010")
 @pytest.mark.parametrize("together", [False, True])
 async def test_a_turn_that_comes_late_is_seen_by_the_one_that_follows_it(world: World, together: bool) -> None:
     model = Seeing()
@@ -243,7 +238,6 @@ async def test_a_turn_that_comes_late_is_seen_by_the_one_that_follows_it(world: 
     assert _seen(model) == {TURNS[0]: "", TURNS[1]: TURNS[0]}
 
 
-@requirement("FR-010")
 async def test_what_is_owed_to_the_next_turn_survives_the_process(world: World) -> None:
     model = Seeing()
     async with running(world.engine(model=model)) as engine:
@@ -255,7 +249,7 @@ async def test_what_is_owed_to_the_next_turn_survives_the_process(world: World) 
         model.free.set()
 
 
-@requirement("FR-016", "FR-010")
+@requirement("FR-016")
 async def test_an_update_of_tags_alone_leaves_a_memory_to_be_found_by_meaning(world: World) -> None:
     async with running(world.engine()) as engine:
         await engine.store("the kettle is blue", key="k", wait_indexed=True)
@@ -264,7 +258,6 @@ async def test_an_update_of_tags_alone_leaves_a_memory_to_be_found_by_meaning(wo
         assert [hit.key for hit in await engine.search("blue kettle", mode=SearchMode.SEMANTIC)] == ["k"]
 
 
-@requirement("FR-010")
 async def test_without_token_vectors_only_the_vector_is_kept(world: World) -> None:
     settings = {"embedding": {"token_vectors": "none"}}
     async with running(world.engine(model=Seeing(), settings=settings)) as engine:
@@ -277,7 +270,6 @@ async def test_without_token_vectors_only_the_vector_is_kept(world: World) -> No
         }
 
 
-@requirement("FR-010")
 async def test_the_packaged_model_reads_a_turn_behind_the_one_before(world: World) -> None:
     model = MiniLM()
     async with running(world.engine(model=model)) as engine:

@@ -86,7 +86,6 @@ async def test_a_query_passes_a_long_batch_of_writes(embedder: SentenceTransform
         await writes
 
 
-@requirement("FR-010")
 async def test_rows_are_those_of_the_library(embedder: SentenceTransformers) -> None:
     alone = np.concatenate([await embedder.embed([text]) for text in TEXTS[:10]])
     np.testing.assert_allclose(await embedder.embed(TEXTS[:10]), alone, atol=1e-5)

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.retrieval.guards import Relation, facts_of, relation, same_facts
-from mnemic.testing import requirement
 
 pytestmark = pytest.mark.edge_cases
 
@@ -25,13 +24,11 @@ def _relation(a: str, b: str, cosine: float | None) -> Relation:
         ("The parcel weighs 3 kg.", "The parcel weighs 3 g."),
     ],
 )
-@requirement("COG-014")
 def test_one_fact_that_differs_keeps_like_texts_apart(a: str, b: str) -> None:
     assert not same_facts(facts_of(a), facts_of(b))
     assert _relation(a, b, 0.99) is not Relation.DUPLICATE
 
 
-@requirement("COG-014")
 def test_fillers_case_and_blanks_do_not_tell_texts_apart() -> None:
     assert _relation("I drive a blue van.", "By the way,  I DRIVE a blue van!", None) is Relation.DUPLICATE
 
@@ -40,7 +37,6 @@ def test_another_wording_of_the_same_value_is_a_duplicate() -> None:
     assert _relation("I live in Porto.", "My home is in Porto.", 0.8) is Relation.DUPLICATE
 
 
-@requirement("COG-006")
 def test_another_value_of_one_attribute_is_an_update() -> None:
     assert _relation("I live in Porto.", "I moved to Lisbon.", 0.6) is Relation.UPDATE
 

@@ -112,7 +112,7 @@ class EmbeddingCacheSuite:
         assert await store.tokens_of("t1", "n", [entry.address]) == {entry.address: b"new"}
         assert await store.tokens_of("t1", "m", [entry.address]) == {}
 
-    @requirement("FR-010", "PRV-008")
+    @requirement("PRV-008")
     @pytest.mark.parametrize("end", ENDS)
     async def test_with_an_entry_goes_all_that_saw_it_and_nothing_else(self, store: CachingStore, end: str) -> None:
         first = memory("first", session_id="s1")
@@ -135,7 +135,6 @@ class EmbeddingCacheSuite:
         await store.commit(Unit(vectors=(_write(second),)))
         assert second.address in await store.tokens_of("t1", "m", addresses)
 
-    @requirement("FR-010")
     @pytest.mark.parametrize("end", ENDS)
     async def test_a_vector_comes_too_late_when_what_it_saw_is_gone_and_stays_owed(
         self, store: CachingStore, end: str
@@ -152,7 +151,6 @@ class EmbeddingCacheSuite:
         assert await store.job_count("embed") == 0
         assert await store.tokens_of("t1", "m", [second.address]) == {second.address: TOKENS}
 
-    @requirement("FR-010")
     async def test_a_vector_of_an_older_version_is_left_out_and_owed_no_more(self, store: CachingStore) -> None:
         entry = memory("k")
         await store.commit(Unit(entries=(entry,), jobs=(Job(id="j", kind="embed", tenant_id="t1"),)))
@@ -161,7 +159,6 @@ class EmbeddingCacheSuite:
         assert await store.tokens_of("t1", "m", [entry.address]) == {}
         assert await store.job_count("embed") == 0
 
-    @requirement("FR-010")
     async def test_a_vector_made_anew_without_the_other_entry_stays_when_that_one_goes(
         self, store: CachingStore
     ) -> None:
