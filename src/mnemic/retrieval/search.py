@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -98,20 +98,17 @@ class Retriever:
         self, request: SearchRequest, text: str, vector: Vector | None, interval: Interval | None
     ) -> Pool:
         size = min(_MOST, max(self._ranking.candidates, request.limit))
-        arms: dict[str, asyncio.Task[Sequence[MemoryEntry]]] = {}
+        found: dict[str, Sequence[MemoryEntry]] = {}
         search = partial(self._provider.search, request.scope, where=request.where)
-        async with asyncio.TaskGroup() as group:
-            if text:
-                arms["words"] = group.create_task(_of(search(text, limit=size)))
-            if vector is not None:
-                where = replace(request.where, embedding_model=request.model_id)
-                similar = self._provider.search_similar(request.scope, vector, limit=size, where=where)
-                arms["vectors"] = group.create_task(_of(similar))
-            if request.is_default:
-                arms["lanes"] = group.create_task(_of(search(CUE_WORDS, limit=_LANE)))
-                dated = of_window(self._provider, request.scope, request.where, interval)
-                arms["time"] = group.create_task(_of(dated))
-        found = {name: task.result() for name, task in arms.items()}
+        # One arm after the other: each is Python at heart, and side by side they only wait for each other's lock.
+        if text:
+            found["words"] = await search(text, limit=size)
+        if vector is not None:
+            where = replace(request.where, embedding_model=request.model_id)
+            found["vectors"] = await self._provider.search_similar(request.scope, vector, limit=size, where=where)
+        if request.is_default:
+            found["lanes"] = await search(CUE_WORDS, limit=_LANE)
+            found["time"] = await of_window(self._provider, request.scope, request.where, interval)
         return _pool(request, found, interval)
 
     async def _compare(
@@ -201,10 +198,6 @@ class Retriever:
         order = [*(best[place] for place in found.places), *order[DEPTH:]]
         order = repeats_last(order, pool.entries)
         return reserved(order, pool.places_of(DIRECTIVE))
-
-
-async def _of(found: Awaitable[Sequence[MemoryEntry]]) -> Sequence[MemoryEntry]:
-    return await found
 
 
 def _pool(request: SearchRequest, found: Mapping[str, Sequence[MemoryEntry]], interval: Interval | None) -> Pool:
