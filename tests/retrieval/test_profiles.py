@@ -18,8 +18,10 @@ _NAMES = (
 )
 _SIGNALS = tuple(_NAMES.split())
 _SHARE = st.floats(0, 1)
-_PARTS = st.fixed_dictionaries({**dict.fromkeys((*_SIGNALS, *_WEIGHTS), _SHARE), "moved": st.just(0.0)})
-_NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS, "moved"), 0.0)
+_PARTS = st.fixed_dictionaries(
+    {**dict.fromkeys((*_SIGNALS, *_WEIGHTS), _SHARE), "moved": st.just(0.0), "passage": st.just(0.0)}
+)
+_NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS, "moved", "passage"), 0.0)
 
 
 @requirement("FR-004.2", "FR-004.3", "REQ-010-018")
@@ -31,13 +33,14 @@ _NOTHING = dict.fromkeys((*_SIGNALS, *_WEIGHTS, "moved"), 0.0)
         ("fusion", {"fading": 1.0, "similarity": 0.6, "quality": 0.5}, 0.35 + 0.27 + 0.1),
         ("priority", {"explicit": 1.0}, 102 / 203),
         ("priority", {"similarity": 0.996, "recency": 1.0}, 100.5 / 203),
-        ("balanced", {"lexical": 1.0, "weight": 0.4, "length": 1.0}, 0.4 / 1.14),
-        ("balanced", {"dense": 1.0, "weight": 0.4, "length": 0.5}, 0.3 / 1.14),
-        ("balanced", {"late": 1.0, "late_weight": 0.5, "weight": 0.4, "length": 1.0}, 0.3 / 1.14),
-        ("balanced", {"dense": 1.0, "late_weight": 0.5, "length": 1.0, "moved": -0.1}, 0.5 / 1.14 - 0.1),
-        ("balanced", {"lexical": 1.0, "weight": 1.0, "length": 1.0, "speaker": 1.0}, 1.05 / 1.14),
-        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.5 * 0.4) / 1.14),
-        ("balanced", {"lexical": 1.0, "weight": 0.5, "literal_weight": 0.5, "length": 1.0}, 0.5 / 1.5 / 1.14),
+        ("balanced", {"lexical": 1.0, "weight": 0.4, "length": 1.0}, 0.4 / 1.2 / 1.14),
+        ("balanced", {"dense": 1.0, "weight": 0.4, "length": 0.5}, 0.3 / 1.2 / 1.14),
+        ("balanced", {"late": 1.0, "late_weight": 0.5, "weight": 0.4, "length": 1.0}, 0.3 / 1.2 / 1.14),
+        ("balanced", {"dense": 1.0, "late_weight": 0.5, "length": 1.0, "moved": -0.1}, 0.5 / 1.2 / 1.14 - 0.1),
+        ("balanced", {"lexical": 1.0, "weight": 1.0, "length": 1.0, "speaker": 1.0}, 1.05 / 1.2 / 1.14),
+        ("balanced", {"lexical": 1.0, "weight": 0.5, "next": 1.0, "length": 1.0}, (0.5 + 0.1) / 1.2 / 1.14),
+        ("balanced", {"lexical": 1.0, "weight": 0.5, "literal_weight": 0.5, "length": 1.0}, 0.5 / 1.5 / 1.2 / 1.14),
+        ("balanced", {"passage": 0.6, "previous": 0.5, "length": 1.0}, (0.6 + 0.05) / 1.2 / 1.14),
         ("balanced", dict.fromkeys(_SIGNALS, 1.0), 1.0),
     ],
 )

@@ -314,3 +314,25 @@ async def test_a_long_text_yields_to_a_short_one_that_says_the_same(store: InMem
     await _keep(store, memory("short", "green tea", created_at=START), _TEA)
 
     assert _keys(await _find(store, "green tea", _TEA)) == ["short", "long"]
+
+
+async def _meeting(first: int, text: str) -> MemoryHits:
+    store = InMemoryProvider(clock=ManualClock(at(30)))
+    telling = {first, first + 20, first + 21, first + 22}
+    texts = [f"The budget, {text} {turn}" if turn in telling else f"{text} {turn}" for turn in range(first + 40)]
+    await fill(store, [memory(f"t{turn:03}", said, session_id="s", turn=turn) for turn, said in enumerate(texts)])
+    return await _find(store, "what about the budget", limit=4)
+
+
+async def test_in_a_transcript_a_passage_outweighs_a_turn_that_stands_alone() -> None:
+    hits = await _meeting(100, "well")
+
+    assert hits[0].key == "t121"
+    assert "t100" not in _keys(hits)
+    assert all(hit.score_parts["passage"] for hit in hits)
+    assert all(abs(formula("balanced", hit.score_parts) - hit.score) < 1e-9 for hit in hits)
+
+
+async def test_a_short_session_and_one_of_long_turns_are_no_transcripts() -> None:
+    for hits in (await _meeting(40, "well"), await _meeting(100, "well " * 60)):
+        assert {hit.score_parts["passage"] for hit in hits} == {0.0}

@@ -45,8 +45,8 @@ def check_profile(profile: str) -> str:
 
 
 def _balanced(parts: Parts, ranking: Ranking) -> Any:
-    alone = base(parts)
-    found = alone + (1 - alone) * ranking.smoothing * (parts["previous"] + parts["next"])
+    around = parts["previous"] + parts["next"]
+    found = (base(parts) + parts["passage"] + ranking.smoothing * around) / (1 + 2 * ranking.smoothing)
     boosts = {name: getattr(ranking, name) for name in _BOOSTS}
     gained = sum(weight * parts[name] for name, weight in boosts.items())
     return found * parts["length"] * (1 + gained) / (1 + sum(boosts.values())) + parts["moved"]

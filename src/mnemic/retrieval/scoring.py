@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 
 from mnemic.retrieval.candidates import Pair
 from mnemic.retrieval.lexical import Bags, Floats, Matched, Words, holds
@@ -20,6 +23,9 @@ from mnemic.words import is_named, terms
 __all__ = ["Scoring"]
 
 _DEFAULT_QUALITY = 0.5
+_LONG_SESSION, _SHORT_TURN = 100, 240  # turns, characters: from where on a conversation is a transcript
+_FURTHER, _SHARE = 7, 0.5  # passes before the last, and what a turn before or after counts in each
+Flags = npt.NDArray[np.bool_]
 
 
 class Scoring:
@@ -86,8 +92,10 @@ class Scoring:
         found = min(1.0, float(matched.coverage.max()) / ranking.full_coverage)
         broad = min(1.0, matched.breadth / ranking.full_breadth)
         found *= ranking.single_word + (1 - ranking.single_word) * broad
-        most = ranking.lexical_beside_late if late else ranking.lexical_weight
-        return most * found * (1 - ranking.surety * _sureness(cosine, request.model_id))
+        most, surety = ranking.lexical_weight, ranking.surety
+        if late:
+            most, surety = ranking.lexical_beside_late, ranking.surety_beside_late
+        return most * found * (1 - surety * _sureness(cosine, request.model_id))
 
     def _late_weight(self, matched: Matched) -> float:
         """Tokens are compared word by word, so they too weigh more the more of the question is found."""
@@ -114,11 +122,34 @@ class Scoring:
 
 
 def _turn_parts(pool: Pool, pairs: Sequence[Pair], scores: Floats) -> dict[str, Floats]:
-    """The scores of the turns around each entry; what is no candidate counts 0."""
-    known = dict(zip(map(id, pool.entries), scores.tolist(), strict=True))
-    before = [known.get(id(earlier), 0.0) for earlier, _ in pairs]
-    after = [known.get(id(later), 0.0) for _, later in pairs]
-    return {"previous": np.array(before), "next": np.array(after)}
+    """The scores of the turns around each entry, and what further turns add; what is no candidate counts 0."""
+    known = {id(entry): place for place, entry in enumerate(pool.entries)}
+    nowhere = len(pool.entries)
+    before = np.array([known.get(id(earlier), nowhere) for earlier, _ in pairs])
+    after = np.array([known.get(id(later), nowhere) for _, later in pairs])
+    smooth = np.append(scores, 0.0)
+    long = _in_transcripts(pool.entries)
+    for _ in range(_FURTHER if long.any() else 0):
+        passed = (smooth[:-1] + _SHARE * (smooth[before] + smooth[after])) / (1 + 2 * _SHARE)
+        smooth[:-1] = np.where(long, passed, scores)
+    return {"passage": smooth[:-1] - scores, "previous": smooth[before], "next": smooth[after]}
+
+
+def _in_transcripts(entries: Sequence[MemoryEntry]) -> Flags:
+    """Tell which turns belong to a long session of short turns, where what is sought is a passage of several."""
+    lengths: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    last: dict[tuple[str, str, str], int] = {}
+    sessions = [(entry.volk_id, entry.user_id, entry.session_id) for entry in entries]
+    for session, entry in zip(sessions, entries, strict=True):
+        if entry.turn is not None:
+            lengths[session].append(len(entry.content))
+            last[session] = max(last.get(session, 0), entry.turn)
+    long = {
+        session for session, turn in last.items() if turn >= _LONG_SESSION and median(lengths[session]) <= _SHORT_TURN
+    }
+    return np.array(
+        [entry.turn is not None and session in long for session, entry in zip(sessions, entries, strict=True)]
+    )
 
 
 def _sureness(cosine: Floats, model_id: str | None) -> float:

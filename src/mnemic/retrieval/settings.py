@@ -86,8 +86,10 @@ class Ranking:
     """From how many words on the turns around count less, so that long ones do not drown the turn itself."""
     surety: float = 1.0
     """By what share the words lose weight where the best vector is sure to be right."""
-    smoothing: float = 0.4
-    """How much of what is missing to 1 the turns before and after may add, each."""
+    surety_beside_late: float = 0.5
+    """The same where token vectors compare words by meaning."""
+    smoothing: float = 0.1
+    """How much the scores of the turns before and after count beside the turn's own, each."""
     literal: float = 0.5
     """Weight of the identifiers, paths and quotes of the question that stand in the text as they are."""
     length_from: int = 64
