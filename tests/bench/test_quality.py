@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,28 @@ def test_the_command_prints_the_figures_of_the_run_that_it_wrote(tmp_path: Path)
     assert (said.exit_code, table.exit_code) == (0, 0)
     assert "recall@10" in table.stdout
     assert "set aside 2" in table.stdout
+
+
+def test_several_folders_give_one_table_and_one_figure_with_plain_methods_of_the_same_run(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(json.dumps({"runtime": {"memory_engine": HASHING}}))
+    table, curves = tmp_path / "quality.md", tmp_path / "curves.svg"
+    other = tmp_path / "other"
+    shutil.copytree(DATA, other)
+    args = ["bench", "quality", str(DATA), str(other), "--out", str(tmp_path / "runs"), "--context-tokens", "512"]
+    more = ["--table", str(table), "--curves", str(curves), "--label", "v9", "--config", str(config)]
+    said = CliRunner().invoke(app, [*args, *more])
+    assert said.exit_code == 0
+    assert "gain over" in said.stdout
+    page = table.read_text(encoding="utf-8")
+    for name in (DATA.name, "other"):
+        for arm in ("mnemic", "bm25", "dense", "rrf", "recency", "random"):
+            assert f"| {name} | {arm} |" in page
+    assert kit.checksum(DATA) in page
+    assert "kept 4096" in page
+    assert curves.read_text().startswith("<svg")
+    plain = CliRunner().invoke(app, [*args, "--no-baselines", "--config", str(config), "--json"])
+    assert [list(item["arms"]) for item in json.loads(plain.stdout)["items"]] == [["mnemic"], ["mnemic"]]
 
 
 @pytest.mark.parametrize("text", ["", "a", "abcd", "abcde", "😀" * 9])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,6 +55,8 @@ class Stored:
     user: str | None
     private: bool
     text: str
+    shown: str
+    ts: str
     tokens: int
     canary: str | None
 
@@ -74,6 +77,14 @@ class Labels:
 def tokens(text: str) -> int:
     """The unit of every budget of these folders: a quarter of the characters, rounded up."""
     return -(-len(text) // _CHARACTERS_A_TOKEN)
+
+
+def checksum(folder: Path) -> str:
+    """Name the data that a figure is about: twelve digits over the files of a folder."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.jsonl*")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def questions(folder: Path) -> list[Asked]:
@@ -119,6 +130,8 @@ def _stored(row: Row) -> Stored:
         user=row.get("user"),
         private=meta.get("scope") == "private",
         text=row["text"],
+        shown=shown,
+        ts=row.get("ts") or "",
         tokens=tokens(shown),
         canary=meta.get("canary"),
     )

@@ -91,9 +91,7 @@ def score(labels: Labels, run: Mapping[str, Answer]) -> Score:
     Raises:
         InvalidInputError: The run answers a question or names a memory that the folder does not have.
     """
-    _check(labels, run)
-    nothing = Answer(context=() if any(answer.context is not None for answer in run.values()) else None)
-    asked = [(label, run.get(label.id, nothing)) for label in labels.questions]
+    asked = _asked(labels, run)
     rows = [_figures(labels, label, answer) for label, answer in asked]
     groups: dict[str, list[Figures]] = {}
     for (label, _), row in zip(asked, rows, strict=True):
@@ -112,6 +110,17 @@ def score(labels: Labels, run: Mapping[str, Answer]) -> Score:
         overall=_means(rows) | _abstention(asked),
         categories={name: _means(members) for name, members in sorted(groups.items())},
     )
+
+
+def by_question(labels: Labels, run: Mapping[str, Answer]) -> list[Figures]:
+    """The figures of each question, in the order of the labels; none where nothing can be told."""
+    return [_figures(labels, label, answer) for label, answer in _asked(labels, run)]
+
+
+def _asked(labels: Labels, run: Mapping[str, Answer]) -> list[tuple[Label, Answer]]:
+    _check(labels, run)
+    nothing = Answer(context=() if any(answer.context is not None for answer in run.values()) else None)
+    return [(label, run.get(label.id, nothing)) for label in labels.questions]
 
 
 def _check(labels: Labels, run: Mapping[str, Answer]) -> None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from mnemic.bench import kit, scorer, speed
+from mnemic.app import embedder
+from mnemic.bench import baselines as plain_methods
+from mnemic.bench import kit, report, scorer, speed
 from mnemic.bench import quality as runs
 from mnemic.cli import output
 from mnemic.cli.options import Common
 from mnemic.errors import InvalidInputError
 from mnemic.types import DurabilityMode
+
+Run = dict[str, scorer.Answer]
+Answers = dict[int | None, Run]
 
 _OF_A_CUT = re.compile(r"@\d+t$")
 """Figures of a context cut to other budgets: in JSON only."""
@@ -31,21 +37,39 @@ def run_quality(
     profile: Annotated[str | None, typer.Option(help="Ranking by name.", show_default=False)] = None,
     limit: Annotated[int, typer.Option(min=20, max=1000, help="Results of a question.")] = 50,
     categories: Annotated[bool, typer.Option("--categories", help="Figures of each category too.")] = False,
+    baselines: Annotated[bool, typer.Option(help="Answer by plain methods too.")] = True,
+    table: Annotated[Path | None, typer.Option(help="Write the table as Markdown.", show_default=False)] = None,
+    curves: Annotated[Path | None, typer.Option(help="Draw evidence against tokens.", show_default=False)] = None,
+    label: Annotated[str, typer.Option(help="Version that the table names.")] = "",
 ) -> None:
-    """Answer labelled folders through the public interface, write the runs, and score them."""
+    """Answer labelled folders through the public interface, write the runs, and score them beside plain methods."""
     budgets = _budgets(context_tokens)
+    budgets = tuple(sorted({*budgets, *report.CURVE_BUDGETS})) if curves else budgets
+    model = embedder(told.settings())
     items: list[dict[str, Any]] = []
+    sets: list[report.Measured] = []
     for folder in folders:
         file = out if len(folders) == 1 and out.suffix == ".jsonl" else out / f"{folder.resolve().name}.jsonl"
         plan = runs.Plan(out=file, budgets=budgets, profile=profile, limit=limit)
         course = _answered(told, folder, plan)
         labels = kit.labels(folder)
-        scores = {budget: scorer.score(labels, scorer.read_run(plan.file(budget))) for budget in (None, *budgets)}
+        answers = {budget: scorer.read_run(plan.file(budget)) for budget in (None, *budgets)}
+        scores = {budget: scorer.score(labels, run) for budget, run in answers.items()}
+        plain = (
+            plain_methods.answers(labels, kit.questions(folder), model, file.parent / "vectors") if baselines else {}
+        )
+        sets.append(_measured(labels, folder, answers, plain, course))
         items.append({"name": labels.name, "run": str(file), "course": course, "scores": scores})
         if not told.json:
             _show(items[-1], categories=categories)
+            _show_arms(sets[-1])
+    if table:
+        model_id = model.model_id if model else "none"
+        table.write_text(report.table(sets, model_id=model_id, label=label), encoding="utf-8")
+    if curves:
+        curves.write_text(report.curves(sets), encoding="utf-8")
     if told.json:
-        output.print_json({"items": [_as_json(item) for item in items]})
+        output.print_json({"items": [_as_json(*pair) for pair in zip(items, sets, strict=True)]})
 
 
 def run_speed(
@@ -94,11 +118,43 @@ def _answered(told: Common, folder: Path, plan: runs.Plan) -> dict[str, Any]:
     return course.figures()
 
 
-def _as_json(item: dict[str, Any]) -> dict[str, Any]:
+def _measured(
+    labels: kit.Labels, folder: Path, answers: Answers, plain: dict[str, Run], course: dict[str, Any]
+) -> report.Measured:
+    contexts = {budget: run for budget, run in answers.items() if budget is not None}
+    ours = report.arm("mnemic", labels, answers[None], contexts)
+    others = tuple(report.arm(name, labels, run) for name, run in plain.items())
+    scores = [scorer.score(labels, run) for run in answers.values()]
+    over = [score.overall["over_budget"] for score in scores if "over_budget" in score.overall]
+    return report.Measured(
+        name=labels.name,
+        checksum=kit.checksum(folder),
+        course=course,
+        leaks=sum(score.counts["leaked_memories"] + score.counts["leaked_canaries"] for score in scores),
+        over_budget=max(over, default=None),
+        arms=(ours, *others),
+        gain=report.gain(labels, ours, others),
+    )
+
+
+def _as_json(item: dict[str, Any], measured: report.Measured) -> dict[str, Any]:
     scores = {
         ("ranking" if budget is None else str(budget)): output.plain(score) for budget, score in item["scores"].items()
     }
-    return {**item, "scores": scores}
+    arms = {each.name: {"overall": each.overall, "kept": each.kept} for each in measured.arms}
+    gain = measured.gain and asdict(measured.gain)
+    return {**item, "scores": scores, "data": measured.checksum, "arms": arms, "gain": gain}
+
+
+def _show_arms(measured: report.Measured) -> None:
+    if len(measured.arms) == 1:
+        return
+    figures = {each.name: {**each.overall, **{f"kept {b}": v for b, v in each.kept.items()}} for each in measured.arms}
+    names = [*report.COLUMNS, *(name for name in figures["mnemic"] if name.startswith("kept "))]
+    output.print_("", _table({arm: {n: v[n] for n in names if n in v} for arm, v in figures.items()}))
+    if gain := measured.gain:
+        told = f"{gain.figure} {gain.value:+.3f}, 95 % {gain.low:+.3f} to {gain.high:+.3f}"
+        output.print_(f"gain over {gain.better}: {told}")
 
 
 def _show(item: dict[str, Any], *, categories: bool) -> None:

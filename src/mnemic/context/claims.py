@@ -98,7 +98,7 @@ def distinct(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
     for hit in hits:
         same = ((hit.speaker or "").casefold(), " ".join(hit.content.casefold().split()))
         sources = set(hit.derived_from) if hit.source == "summary" else set()
-        if same in said or hit.address in covered or not sources.isdisjoint(kept):
+        if same in said or hit.address in covered or any(source in kept for source in sources):
             continue
         said.add(same)
         covered |= sources
