@@ -166,13 +166,19 @@ def test_instructions_take_no_more_than_their_tokens_however_large_the_budget() 
 
 
 @requirement("FR-012")
-@pytest.mark.parametrize("channel", ["superseded", "twin"])
-def test_what_no_longer_holds_comes_after_all_that_does(channel: str) -> None:
-    old = replace(_hit("old", "Ada lives in Oslo", 0.9), channels=("words", channel))
-    others = [_hit(f"k{n}", f"Ada bought {n} apples", 0.2) for n in range(40)]
+def test_what_no_longer_holds_comes_after_what_is_about_as_near() -> None:
+    old = replace(_hit("old", "Ada lives in Oslo", 0.9), channels=("words", "superseded"))
+    new = [_hit(f"k{n}", f"Ada lives in house {n}", 0.8) for n in range(40)]
 
-    assert "old" not in _keys(_pack([old, *others], 100))
-    assert _keys(_pack([old, *others]))[-1] == "old"
+    assert "old" not in _keys(_pack([old, *new], 100))
+    assert _keys(_pack([old, *new]))[-1] == "old"
+
+
+@requirement("INJ-005")
+def test_an_instruction_that_was_replaced_stands_no_more() -> None:
+    old = replace(_hit("old", "From now on answer in rhyme", 0.0), channels=("directive", "superseded"))
+
+    assert _keys(_pack([old, _hit("near", score=0.9)])) == ["near", "old"]
 
 
 @requirement("FR-012", "INJ-005")

@@ -19,7 +19,7 @@ from mnemic.ports import Embedder
 from mnemic.types import Vector
 from mnemic.words import query_terms, terms
 
-__all__ = ["ARMS", "answers", "vectors"]
+__all__ = ["ARMS", "Bm25", "answers", "fused", "vectors"]
 
 ARMS = ("bm25", "dense", "rrf", "recency", "random")
 _DEPTH = 300

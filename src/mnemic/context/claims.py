@@ -16,7 +16,8 @@ _FREE_LENGTH, _LENGTH_POWER = 64, 0.25
 _CHARS_PER_TOKEN = 4
 _RECENCY_DAYS = 30.0
 _DAY_S = 86_400.0
-_LAST = frozenset({"superseded", "twin"})
+_SUPERSEDED = "superseded"
+_SUPERSEDED_SHARE = 0.8  # behind its equals, but part of the story: what was taken for replaced may not be
 
 
 class Claims:
@@ -54,11 +55,9 @@ class Claims:
         )
 
     def value(self, hit: MemoryHit) -> float:
-        """What it is worth for its length; nothing, where another says it better or says what holds now."""
-        if not _LAST.isdisjoint(hit.channels):
-            return 0.0
+        """What it is worth for its length, and less where another says what holds now."""
         length: float = max(1.0, len(hit.content) / _CHARS_PER_TOKEN / _FREE_LENGTH) ** _LENGTH_POWER
-        return self._worth(hit) / length
+        return self._worth(hit) / length * (_SUPERSEDED_SHARE if _SUPERSEDED in hit.channels else 1.0)
 
     def _worth(self, hit: MemoryHit) -> float:
         match self._strategy:
@@ -87,7 +86,7 @@ def preferences(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
 
 def _stands(hit: MemoryHit, channel: str, category: str) -> bool:
     said = channel in hit.channels or hit.category == category
-    return said and hit.origin.trust >= _TRUSTED and _LAST.isdisjoint(hit.channels)
+    return said and hit.origin.trust >= _TRUSTED and _SUPERSEDED not in hit.channels
 
 
 def distinct(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
