@@ -32,6 +32,8 @@ _REPEAT = 0.7  # a sentence of which so many words were said already says nothin
 _RELEVANT = 0.5  # what fills a gap must be worth this share of what did not fit
 _FIRST_SENTENCE = 0.1
 _ON_TOPIC = 0.3
+_CENTRAL = 0.3  # for the sentence whose words are said most
+_SMOOTHED = 5  # words that every sentence is taken to have more, so that the shortest are not the most central
 _EXPLICIT = 10.0
 
 
@@ -101,7 +103,7 @@ def short_summary(text: str, counter: ITokenCounter, max_tokens: int = _SHORT_TO
 
     def central(place: int) -> float:
         words = bags[place]
-        return sum(common[word] for word in words) / (len(words) + 5) / (1 + 0.1 * place)
+        return sum(common[word] for word in words) / (len(words) + _SMOOTHED) / (1 + 0.1 * place)
 
     kept: list[int] = []
     texts = dict(pieces)
@@ -136,6 +138,10 @@ class _Worth:
         common = Counter(word for sentence in found for word in sentence.words & asked)
         self._weights = {word: 1 / (1 + common[word]) for word in asked}
         self._all = sum(self._weights.values()) or 1.0
+        said = Counter(word for sentence in found for word in sentence.words)
+        central = [sum(said[word] for word in s.words) / (len(s.words) + _SMOOTHED) for s in found]
+        most = max(central, default=0.0) or 1.0
+        self._central = {id(sentence): value / most for sentence, value in zip(found, central, strict=True)}
         entries = {sentence.entry.address: sentence for sentence in found}
         self._said = {address: self._overlap(sentence.words) for address, sentence in entries.items()}
         for sentence in found:
@@ -144,7 +150,8 @@ class _Worth:
     def of(self, sentence: _Sentence) -> float:
         entry = sentence.entry
         place = _FIRST_SENTENCE / (1 + sentence.place)
-        return self._entry(entry) + _ON_TOPIC * self._overlap(sentence.words) + place
+        said = _ON_TOPIC * self._overlap(sentence.words) + _CENTRAL * self._central[id(sentence)]
+        return self._entry(entry) + said + place
 
     def _entry(self, entry: MemoryEntry) -> float:
         match self._strategy:
