@@ -68,7 +68,7 @@ class Ranking:
     b: float = 0.6
     lexical_weight: float = 0.6
     """Weight of the words where much of the question's word weight is found."""
-    lexical_beside_late: float = 0.3
+    lexical_beside_late: float = 0.4
     """The same where token vectors compare words by meaning."""
     late_weight: float = 0.7
     """Share of the token vectors in what meaning counts, where much of the question's word weight is found."""
@@ -86,7 +86,7 @@ class Ranking:
     """From how many words on the turns around count less, so that long ones do not drown the turn itself."""
     surety: float = 1.0
     """By what share the words lose weight where the best vector is sure to be right."""
-    surety_beside_late: float = 0.5
+    surety_beside_late: float = 0.7
     """The same where token vectors compare words by meaning."""
     smoothing: float = 0.1
     """How much the scores of the turns before and after count beside the turn's own, each."""
