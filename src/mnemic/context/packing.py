@@ -147,8 +147,9 @@ class _Ladder:
                     order.append(hit)
                     continue
                 left.append(hit)
-                if self.costs.of(hit, rung) <= rung - start:
-                    floor = max(floor, _FILLER_SHARE * self._value(hit))
+                worth = _FILLER_SHARE * self._value(hit)
+                if worth > floor and self.costs.of(hit, rung) <= rung - start:
+                    floor = worth
             waiting, rung = left, rung * 2
         return order
 
