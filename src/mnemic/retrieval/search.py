@@ -196,7 +196,7 @@ class Retriever:
             if label is not Label.NONE:
                 pool.channels[pool.addresses[place]].append(label.value)
         order = [*(best[place] for place in found.places), *order[DEPTH:]]
-        order = repeats_last(order, pool.entries)
+        order = repeats_last(order, pool.entries, request.limit + DEPTH)
         return reserved(order, pool.places_of(DIRECTIVE))
 
 

@@ -81,14 +81,14 @@ def valid_at(query: str, interval: Interval | None) -> datetime | None:
     return interval.end - timedelta(microseconds=1) if interval.end else interval.start
 
 
-def repeats_last(order: Sequence[int], entries: Sequence[MemoryEntry]) -> list[int]:
-    """Put what repeats a better hit word for word, by the same speaker, behind all others."""
+def repeats_last(order: Sequence[int], entries: Sequence[MemoryEntry], depth: int) -> list[int]:
+    """Put what repeats a better one of the first ``depth`` hits, in words and speaker, behind all others."""
     said: set[tuple[str, str]] = set()
     first: list[int] = []
     again: list[int] = []
-    for place in order:
+    for place in order[:depth]:
         entry = entries[place]
         words = (entry.speaker or entry.role or "").casefold(), " ".join(entry.content.casefold().split())
         (again if words in said else first).append(place)
         said.add(words)
-    return first + again
+    return [*first, *order[depth:], *again]
