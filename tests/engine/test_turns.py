@@ -299,7 +299,6 @@ class _Made(Seeing):
         return [Encoded(row, self._random.normal(size=(80, 64)).astype(np.float32)) for row in rows]
 
 
-@requirement("PRV-008")
 @pytest.mark.performance
 @pytest.mark.parametrize(("kept", "most"), [("pca64", 6_000), ("none", 4_000)])
 async def test_a_memory_of_300_bytes_takes_little_room(tmp_path: Path, kept: str, most: int) -> None:

@@ -1,6 +1,7 @@
 """On the labelled set of this project each way of asking is as good as its parts."""
 
 import json
+from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest_asyncio
 
 from mnemic.embedders.minilm import MiniLM
 from mnemic.ports import MemoryFilter
-from mnemic.providers.inmemory import InMemoryProvider
+from mnemic.providers.sqlite import SqliteProvider
 from mnemic.retrieval import Retriever, SearchRequest
 from mnemic.testing import ManualClock, requirement
 from mnemic.testing.strategies import place
@@ -32,17 +33,16 @@ class _Labelled:
         self.memories, self.queries = _rows("memories"), _rows("queries")
         self.labels = {row["id"]: row["meta"]["label"] for row in self.memories}
         self.vectors, self.asked = np.zeros((0, 384), np.float32), np.zeros((0, 384), np.float32)
-        self.retriever = Retriever(InMemoryProvider(clock=ManualClock()))
+        self.store = SqliteProvider(":memory:", clock=ManualClock())
+        self.retriever = Retriever(self.store)
 
     async def fill(self) -> None:
         model = MiniLM()
-        store = InMemoryProvider(clock=ManualClock())
         entries = [_entry(row, model.model_id) for row in self.memories]
         self.vectors = await model.embed([index_text(entry) for entry in entries])
         self.asked = await model.embed([row["text"] for row in self.queries])
         for entry, vector in zip(entries, self.vectors, strict=True):
-            await store.store_with_embedding(place("labelled"), entry.key, entry, vector)
-        self.retriever = Retriever(store)
+            await self.store.store_with_embedding(place("labelled"), entry.key, entry, vector)
         await self.retriever.prepare(model)
         await model.close()
 
@@ -94,10 +94,11 @@ def _request(row: dict[str, Any], vector: Vector, mode: SearchMode) -> SearchReq
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def labelled() -> _Labelled:
+async def labelled() -> AsyncIterator[_Labelled]:
     filled = _Labelled()
     await filled.fill()
-    return filled
+    yield filled
+    await filled.store.close()
 
 
 @requirement("REQ-010-015", "REQ-010-016")

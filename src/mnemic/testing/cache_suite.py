@@ -83,7 +83,7 @@ class EmbeddingCacheSuite:
 
     pytestmark: ClassVar = [pytest.mark.store, pytest.mark.embedding]
 
-    @requirement("REQ-010-037", "PRV-008")
+    @requirement("REQ-010-037")
     async def test_what_is_kept_is_known_by_tenant_model_and_input(self, store: CachingStore) -> None:
         await store.keep("t1", "m", {b"1": Embedding(UNIT), b"2": Embedding(UNIT[::-1].copy(), TOKENS)})
         found = await store.cached("t1", "m", [b"1", b"2", b"3", b"1"])
@@ -93,7 +93,7 @@ class EmbeddingCacheSuite:
         await store.keep("t1", "m", {b"1": Embedding(UNIT, TOKENS)})
         assert (await store.cached("t1", "m", [b"1"]))[b"1"].tokens == TOKENS
 
-    @requirement("REQ-010-037", "PRV-008")
+    @requirement("REQ-010-037")
     async def test_an_entrys_token_vectors_are_known_by_it_and_by_its_input(self, store: CachingStore) -> None:
         one, two, bare = memory("one"), memory("two", user_id="u"), memory("bare")
         writes = (_write(one), _write(two, tokens=b"short"), _write(bare, tokens=b""))
@@ -104,7 +104,6 @@ class EmbeddingCacheSuite:
         assert await store.tokens_of("t2", "m", addresses) == {}
         assert (await store.cached("t1", "m", [b"one"]))[b"one"].tokens == TOKENS
 
-    @requirement("PRV-008")
     async def test_a_new_vector_of_a_version_replaces_the_token_vectors(self, store: CachingStore) -> None:
         entry = memory("k")
         await store.commit(Unit(entries=(entry,), vectors=(_write(entry),)))
@@ -112,7 +111,6 @@ class EmbeddingCacheSuite:
         assert await store.tokens_of("t1", "n", [entry.address]) == {entry.address: b"new"}
         assert await store.tokens_of("t1", "m", [entry.address]) == {}
 
-    @requirement("PRV-008")
     @pytest.mark.parametrize("end", ENDS)
     async def test_with_an_entry_goes_all_that_saw_it_and_nothing_else(self, store: CachingStore, end: str) -> None:
         first = memory("first", session_id="s1")
