@@ -21,7 +21,7 @@ from mnemic.importers.draft import Draft, ImportOptions, Rejected, moment
 from mnemic.importers.ingest import ingest
 from mnemic.importers.kit import parse
 from mnemic.ports import ITokenCounter
-from mnemic.types import ContextBlock, MemoryHits
+from mnemic.types import ContextBlock, MemoryHits, Origin
 
 _WRITERS = frozenset({"team_lead", "system_admin"})
 """Roles that may store every class; a question is asked without them."""
@@ -123,7 +123,8 @@ def _rows(folder: Path) -> Iterator[Draft | Rejected]:
         if isinstance(row, Rejected):
             yield row
             continue
-        options = {name: value for name, value in row.options.items() if name != "metadata"}
+        # An agent at work stores what it hears as its own; the origin of an import is for files that nobody vouches for.
+        options = {n: v for n, v in row.options.items() if n != "metadata"} | {"origin": Origin.AGENT}
         draft = replace(row, key=row.key.removeprefix("kit:"), options=options)
         tenants.setdefault(row.tenant, []).append(draft)
     for drafts in tenants.values():
