@@ -123,7 +123,7 @@ def _rows(folder: Path) -> Iterator[Draft | Rejected]:
         if isinstance(row, Rejected):
             yield row
             continue
-        # An agent at work stores what it hears as its own; the origin of an import is for files that nobody vouches for.
+        # An agent at work stores what it hears as its own; an import is of files that nobody vouches for.
         options = {n: v for n, v in row.options.items() if n != "metadata"} | {"origin": Origin.AGENT}
         draft = replace(row, key=row.key.removeprefix("kit:"), options=options)
         tenants.setdefault(row.tenant, []).append(draft)
