@@ -149,7 +149,7 @@ def test_standing_instructions_come_early_within_a_fifth_of_the_budget() -> None
 @requirement("INJ-005")
 def test_what_retrieval_found_to_stand_comes_before_what_is_nearer() -> None:
     rule = replace(_hit("rule", "From now on answer in rhyme", 0.0), channels=("directive",))
-    taste = replace(_hit("taste", "I prefer green tea", 0.1), channels=("words", "preference"))
+    taste = replace(_hit("taste", "I prefer green tea", 0.85), channels=("words", "preference"))
     near = [_hit(f"near{n}", f"{n} boats left the harbour at noon", 0.9) for n in range(30)]
 
     assert _keys(_pack([*near, taste, rule], 150))[:2] == ["rule", "taste"]

@@ -17,6 +17,7 @@ _CHARS_PER_TOKEN = 4
 _RECENCY_DAYS = 30.0
 _DAY_S = 86_400.0
 _SUPERSEDED = "superseded"
+_PREFERENCE, _PREFERENCE_GAIN = "preference", 1.15  # told by a cue; a share of its own cost more than it kept
 _SUPERSEDED_SHARE = 0.8  # behind its equals, but part of the story: what was taken for replaced may not be
 
 
@@ -57,7 +58,8 @@ class Claims:
     def value(self, hit: MemoryHit) -> float:
         """What it is worth for its length, and less where another says what holds now."""
         length: float = max(1.0, len(hit.content) / _CHARS_PER_TOKEN / _FREE_LENGTH) ** _LENGTH_POWER
-        return self._worth(hit) / length * (_SUPERSEDED_SHARE if _SUPERSEDED in hit.channels else 1.0)
+        share = _SUPERSEDED_SHARE if _SUPERSEDED in hit.channels else 1.0
+        return self._worth(hit) / length * share * (_PREFERENCE_GAIN if _PREFERENCE in hit.channels else 1.0)
 
     def _worth(self, hit: MemoryHit) -> float:
         match self._strategy:
@@ -73,20 +75,17 @@ class Claims:
 
 
 def directives(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
-    """Standing instructions, in their order."""
-    return [hit for hit in hits if _stands(hit, "directive", "instruction")]
+    """Standing instructions, by category or by their words, in their order."""
+    return [hit for hit in hits if _stands(hit) and (hit.category == "instruction" or "directive" in hit.channels)]
 
 
 def preferences(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
-    """Preferences that are no instructions, in their order."""
-    return [
-        hit for hit in hits if _stands(hit, "preference", "preference") and not _stands(hit, "directive", "instruction")
-    ]
+    """What was stored as a preference and is no instruction, in its order."""
+    return [hit for hit in hits if _stands(hit) and hit.category == "preference" and "directive" not in hit.channels]
 
 
-def _stands(hit: MemoryHit, channel: str, category: str) -> bool:
-    said = channel in hit.channels or hit.category == category
-    return said and hit.origin.trust >= _TRUSTED and _SUPERSEDED not in hit.channels
+def _stands(hit: MemoryHit) -> bool:
+    return hit.origin.trust >= _TRUSTED and _SUPERSEDED not in hit.channels
 
 
 def distinct(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
