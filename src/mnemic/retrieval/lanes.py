@@ -11,7 +11,8 @@ from mnemic.types import MemoryClassification, MemoryEntry
 
 __all__ = ["CUE_WORDS", "DIRECTIVE", "LANES", "PREFERENCE", "is_too_common", "lane_of", "reserved"]
 
-DIRECTIVE, PREFERENCE = "directive", "preference"
+DIRECTIVE = "directive"
+PREFERENCE = "preference"
 LANES = frozenset({DIRECTIVE, PREFERENCE})
 CUE_WORDS = "always never whenever remember from now on going forward in future every time make sure prefer favourite"
 """What a store is asked for; what comes back must carry a cue where it counts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -114,8 +114,8 @@ def _labels(members: Sequence[_Member], size: int) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _newest(members: object) -> _Member | None:
-    return max(members, key=lambda member: (member.at, -member.place), default=None)  # type: ignore[call-overload,no-any-return]
+def _newest(members: Iterable[_Member]) -> _Member | None:
+    return max(members, key=lambda member: (member.at, -member.place), default=None)
 
 
 def _group(hits: Sequence[Hit], asked: Asked) -> list[_Member]:
