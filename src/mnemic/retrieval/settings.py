@@ -60,7 +60,7 @@ class Ranking:
         ConfigurationError: A value is outside its range.
     """
 
-    candidates: int = 150
+    candidates: int = 100
     """How many the words and how many the vectors propose."""
     neighbours_of: int = 60
     """For how many of the best the turns before and after are looked up; 0 switches neighbours off."""
