@@ -101,7 +101,7 @@ async def labelled() -> AsyncIterator[_Labelled]:
     await filled.store.close()
 
 
-@requirement("REQ-010-015", "REQ-010-016")
+@requirement("REQ-010-015", "REQ-010-016", "US-004", "US-004.3")
 async def test_hybrid_search_is_at_least_as_precise_as_the_better_single_mode(labelled: _Labelled) -> None:
     hybrid, semantic, keyword = [
         await labelled.precision(mode) for mode in (SearchMode.HYBRID, SearchMode.SEMANTIC, SearchMode.KEYWORD)
