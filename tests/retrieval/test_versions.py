@@ -5,6 +5,7 @@ from typing import Any
 from mnemic.ports import MemoryFilter
 from mnemic.providers.inmemory import InMemoryProvider
 from mnemic.retrieval import Retriever, SearchRequest, formula
+from mnemic.retrieval.versions import in_order
 from mnemic.testing import ManualClock, requirement
 from mnemic.testing.strategies import TENANT, at, fill, memory
 from mnemic.types import MemoryEntry, MemoryHits
@@ -66,3 +67,26 @@ async def test_two_speakers_with_the_same_words_do_not_repeat_each_other() -> No
     hits = await _find("bake rye bread", [*same, memory("o", "A walk past the rye fields")])
 
     assert [hit.key for hit in hits][2] == "o"
+
+
+def _order(query: str, *texts: str) -> tuple[int, ...]:
+    """Places of texts, newer ones later, that are all as good and all alike."""
+    entries = [memory(f"t{n}", text, role="user", occurred_at=at(5 * n)) for n, text in enumerate(texts)]
+    scores = [1.0 - 0.01 * n for n in range(len(texts))]
+    likeness = {entry.address: 0.95 for entry in entries}
+    return in_order(query, entries, scores, likeness, as_of=None).places
+
+
+def test_a_newer_text_without_the_words_of_the_question_does_not_go_first() -> None:
+    question = "Where is the compressor?"
+
+    assert _order(question, "The compressor is behind the shed.", "The lathe is behind the barn.")[0] == 0
+
+
+def test_the_word_first_in_another_sense_does_not_put_the_oldest_text_first() -> None:
+    question = "What comes first in a report about a landing?"
+
+    older, newer = "When the first boat is bought we look again.", "The wind comes before all in a report of a landing."
+
+    assert _order(question, newer, older)[0] == 0
+    assert _order(question, older, newer)[0] == 0

@@ -65,13 +65,14 @@ def in_order(
         return Order(tuple(range(len(entries))), (Label.NONE,) * len(entries))
     # Without a time of the event, likeness is too little to say that one text replaces another.
     by_time_only = wanted.attitude is not Attitude.NOW
+    slots_only = wanted.attitude not in {Attitude.NOW, Attitude.PLAIN}
     reads = [_read(entry.content, entry.speaker, entry.role) for entry in entries]
     stems = frozenset(query_terms(query))
     fewest = len(stems & reads[0].stems) / 2
     hits = []
     for entry, read, score in zip(entries, reads, scores, strict=True):
         # Nor does it say so of a text that lacks the words of the question which the best one has.
-        blind = (by_time_only and entry.occurred_at is None) or len(stems & read.stems) < fewest
+        blind = slots_only or (by_time_only and entry.occurred_at is None) or len(stems & read.stems) < fewest
         cosine = 0.0 if blind else likeness.get(entry.address, 0.0)
         at = entry.occurred_at or entry.created_at
         hits.append(Hit(score, cosine, at=at, slots=read.slots, stems=read.stems, role=entry.role))
