@@ -84,9 +84,17 @@ def test_a_newer_text_without_the_words_of_the_question_does_not_go_first() -> N
 
 
 def test_the_word_first_in_another_sense_does_not_put_the_oldest_text_first() -> None:
-    question = "What comes first in a report about a landing?"
+    entries = [
+        memory("new", "From now on start a report with the wind.", role="user", occurred_at=at(9)),
+        memory(
+            "old",
+            "None. We can look again when the first pilot has more than one boat.",
+            role="user",
+            occurred_at=at(1),
+        ),
+    ]
+    likeness = {entry.address: 0.95 for entry in entries}
 
-    older, newer = "When the first boat is bought we look again.", "The wind comes before all in a report of a landing."
+    found = in_order("What comes first in a report about a landing?", entries, [0.7, 0.6], likeness, as_of=None)
 
-    assert _order(question, newer, older)[0] == 0
-    assert _order(question, older, newer)[0] == 0
+    assert found.places == (0, 1)
