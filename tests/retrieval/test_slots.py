@@ -50,7 +50,7 @@ def test_a_friend_has_slots_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("query", "attitude"),
     [
-        ("Where do I live now?", Attitude.NOW),
+        ("Where am I living now?", Attitude.NOW),
         ("Where did I live before?", Attitude.PAST),
         ("Where did I live at first?", Attitude.FIRST),
         ("Where did I live on 3 May 2024?", Attitude.AS_OF),
@@ -79,7 +79,7 @@ _MOVES = ("1|I live in Bonn.", "2|The printer is out of ink.", "5|I moved to Gra
 
 @requirement("REQ-010-018")
 def test_the_current_fact_comes_first_and_the_older_is_labelled() -> None:
-    order = _ordered("Where do I live now?", *_MOVES)
+    order = _ordered("Where am I living now?", *_MOVES)
     assert order.places[0] == 2
     assert order.labels == (Label.SUPERSEDED, Label.NONE, Label.CURRENT, Label.NONE)
 
@@ -95,7 +95,7 @@ def test_a_date_gets_the_fact_of_its_time() -> None:
 
 
 def test_hobbies_replace_one_another_never() -> None:
-    order = _ordered("What are my hobbies now?", "1|Chess is a hobby of mine.", "2|Rowing is a hobby of mine.")
+    order = _ordered("What are my hobbies now?", "1|Archery is a hobby of mine.", "2|Rowing is a hobby of mine.")
     assert order.places == (0, 1)
 
 

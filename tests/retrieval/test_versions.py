@@ -24,7 +24,7 @@ async def _find(query: str, entries: list[MemoryEntry], **fields: Any) -> Memory
 
 
 async def test_a_question_about_now_gets_the_newest_statement_first_and_labels_the_others() -> None:
-    hits = await _find("Where do I live now?", _facts())
+    hits = await _find("Where am I living now?", _facts())
 
     assert hits[0].key == "f2"
     assert "current" in hits[0].channels
@@ -39,7 +39,7 @@ async def test_a_question_about_a_day_gets_what_was_valid_on_it_first() -> None:
 
 @requirement("REQ-010-018")
 async def test_what_is_put_first_has_the_highest_score_by_the_formula() -> None:
-    hits = await _find("Where do I live now?", _facts())
+    hits = await _find("Where am I living now?", _facts())
 
     assert any(hit.score_parts["moved"] for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -47,7 +47,7 @@ async def test_what_is_put_first_has_the_highest_score_by_the_formula() -> None:
 
 
 async def test_other_profiles_keep_their_order() -> None:
-    hits = await _find("Where do I live now?", _facts(), profile="fusion")
+    hits = await _find("Where am I living now?", _facts(), profile="fusion")
 
     assert {hit.score_parts["moved"] for hit in hits} == {0.0}
 

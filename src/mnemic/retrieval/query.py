@@ -27,7 +27,7 @@ FRAME_QUESTIONS = (
     "Where was that?",
     "Who told me about it?",
     "What do you think would be best?",
-    "How many of them are there?",
+    "How many of those are there?",
     "Which one did I choose?",
     "Do you remember what I said?",
     "What was the name of it?",

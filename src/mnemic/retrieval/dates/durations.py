@@ -67,7 +67,7 @@ def _fine(length: Length) -> bool:
 
 
 def offset(reader: Reader, at: int, read: Read) -> Hit:
-    """Read a moment at a distance: "two weeks ago", "in 3 days", "3 days after January 12th", "30 minutes later"."""
+    """Read a moment at a distance: "two weeks ago", "in 3 days", "5 days after June 2nd", "30 minutes later"."""
     leading = reader.word(at) == "in"
     length = duration(reader, at + leading)
     if length is None:

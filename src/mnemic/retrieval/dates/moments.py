@@ -1,4 +1,4 @@
-"""How do the parts of one moment join? "Tuesday of next week at 9", "late May", "the first week of 2021"."""
+"""How do the parts of one moment join? "Tuesday of next week at 9", "late May", "the first week of 1998"."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _over(reader: Reader, at: int, words: tuple[str, ...]) -> int:
 
 
 def _edge(reader: Reader, at: int, depth: int) -> Hit:
-    """Read "early May", "mid-November", "the end of 2000", "later this month"."""
+    """Read "early July", "mid-March", "the end of 1987", "later this quarter"."""
     step = at + (reader.word(at) == "the")
     edge = _EDGES.get(reader.word(step))
     if edge is None:
@@ -152,7 +152,7 @@ def _edge(reader: Reader, at: int, depth: int) -> Hit:
 
 
 def _rest(reader: Reader, said: Fields, edge: str) -> Fields:
-    """Cut "later this month" at now; longer and other units are halved or cut in thirds."""
+    """Cut "later this quarter" at now; longer and other units are halved or cut in thirds."""
     if said.grain in {"week", "month"} and said.within:
         start, end = said.within[0]
         today = unit_span(reader.now, "day")[0]
@@ -250,7 +250,7 @@ def _weekday_beside(reader: Reader, at: int, depth: int) -> Hit:
 
 
 def _unit_around(reader: Reader, at: int, depth: int) -> Hit:
-    """Read "the week of April 10th", "week beginning Feb 4", "the weekend of Halloween"."""
+    """Read "the week of July 3rd", "week beginning Feb 4", "the weekend of Epiphany"."""
     step = at + (reader.word(at) == "the")
     kind, stop = reader.word(step), step + 1
     if kind == "w" and reader.word(step + 1) == "/" and reader.word(step + 2) == "c":

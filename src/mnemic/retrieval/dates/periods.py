@@ -26,7 +26,7 @@ def _within(*spans: Closed, grain: str) -> Fields:
 
 
 def unit(reader: Reader, at: int, *, loose: bool) -> Hit:
-    """Read "last month", "this calendar year", "the week before last", "the month after next"."""
+    """Read "last month", "the current year", "the week before last", "the month after next"."""
     step = at + (reader.word(at) == "the")
     steps = _BEYOND.get((reader.word(step + 1), reader.word(step + 2)))
     if steps:

@@ -97,7 +97,7 @@ def _limited(reader: Reader, said: Fields, at: int) -> Result:
 
 
 def _for_from(reader: Reader, at: int) -> Result:
-    """Read "for 3 days, from today", "a week starting tomorrow"."""
+    """Read "for 9 days, from Monday", "two weeks starting on Friday"."""
     size = duration(reader, at + (reader.word(at) == "for"))
     if size is None:
         return None
@@ -116,7 +116,7 @@ def _to_date(reader: Reader, at: int) -> Result:
 
 
 def _open(reader: Reader, at: int) -> Result:
-    """Read "since May", "until Friday", "after the year 2020", "more than 2 weeks before today"."""
+    """Read "since May", "until Friday", "after the year 1971", "more than 6 weeks before Easter"."""
     if reader.word(at + 1) == "than" and reader.word(at) in {"more", "less", "later", "earlier"}:
         return _compared(reader, at)
     word, step = _opening(reader, at)
