@@ -2,7 +2,7 @@
 
     python -m tools.build_token_basis
 
-Reads texts of the project's own (the demo conversation, the labelled set, the reference texts), takes the model's token
+Reads texts of the project's own (the demo conversation and the labelled set), takes the model's token
 vectors at length 1, and keeps the 64 directions in which they differ most from zero. Prints the new SHA-256, which
 belongs into `mnemic.models.CHECKSUMS`: another basis is another model id.
 """
